@@ -1,0 +1,78 @@
+/** What every error of Sluice has: a literal `code` to switch on, structured fields, and `cause`. */
+export abstract class SluiceError extends Error {
+  abstract readonly code: string
+  override get name(): string {
+    return this.constructor.name
+  }
+}
+
+/**
+ * An option, a key or a cost that cannot be used as given. Thrown at construction for options, and by a
+ * call, before anything is sent, for its arguments.
+ *
+ * @example
+ * ```ts
+ * import { ConfigurationError, fixedWindow } from '@sluice/core'
+ *
+ * try {
+ *   fixedWindow({ limit: -1, windowMs: 60_000 })
+ * } catch (error) {
+ *   if (error instanceof ConfigurationError) console.log(error.option, error.expected)
+ * }
+ * ```
+ */
+export class ConfigurationError extends SluiceError {
+  readonly code = 'configuration'
+  /** The option or argument that is wrong, as `owner.option` without the owner. */
+  readonly option: string
+  /** What was given. */
+  readonly value: unknown
+  /** What would have been right, in words. */
+  readonly expected: string
+
+  constructor(owner: string, option: string, value: unknown, expected: string) {
+    super(`${owner}: \`${option}\` must be ${expected}, but got ${show(value)}`)
+    this.option = option
+    this.value = value
+    this.expected = expected
+  }
+}
+
+/**
+ * The store did not answer within its deadline, answered with an error, or its circuit is open. What was
+ * asked for may or may not have happened.
+ *
+ * @example
+ * ```ts
+ * import { createRateLimiter, fixedWindow, StoreUnavailableError } from '@sluice/core'
+ *
+ * const limiter = createRateLimiter({ policy: fixedWindow({ limit: 5, windowMs: 1000 }) })
+ * await limiter.reset('user:1').catch((error) => {
+ *   if (!(error instanceof StoreUnavailableError)) throw error
+ * })
+ * ```
+ */
+export class StoreUnavailableError extends SluiceError {
+  readonly code = 'store-unavailable'
+  /** `deadline`: no answer in time; `failure`: the store or the client reported an error; `circuit-open`: not asked. */
+  readonly reason: 'deadline' | 'failure' | 'circuit-open'
+
+  constructor(reason: StoreUnavailableError['reason'], expected: string, cause?: unknown) {
+    super(`The store is unavailable: ${expected}`, cause === undefined ? undefined : { cause })
+    this.reason = reason
+  }
+}
+
+/** Every error that Sluice throws, so that a `switch` on `code` narrows. */
+export type AnySluiceError = ConfigurationError | StoreUnavailableError
+
+/** A short, harmless rendering of any value for a message. */
+function show(value: unknown): string {
+  if (typeof value === 'string')
+    return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (typeof value === 'object' && value !== null)
+    return `an object (${Object.keys(value).slice(0, 5).join(', ')})`
+  return typeof value === 'bigint' ? `${value}n` : String(value)
+}

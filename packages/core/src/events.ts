@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { type Channel, channel } from 'node:diagnostics_channel'
+import type { Decision } from './rate-limit/decision.ts'
+
+/** What `sluice:rate-limit` carries: every decision, and what a route did with it. */
+export interface RateLimitEvent {
+  readonly type: 'decision'
+  /** The limiter's name. */
+  readonly limiter: string
+  /** The partition key, hashed by {@link hashKey}: keys are often addresses or user ids. */
+  readonly keyHash: string
+  readonly cost: number
+  readonly decision: Decision
+}
+
+/** `sluice:rate-limit`: addresses come from a header that nobody may trust as configured; once a process. */
+export interface ProxyEvent {
+  readonly type: 'untrusted-proxy'
+  readonly reason: 'no-proxy-trusted' | 'every-hop-trusted'
+}
+
+/** What `sluice:store` carries. */
+export type StoreEvent =
+  | { readonly type: 'failure'; readonly operation: string; readonly error: unknown }
+  | { readonly type: 'circuit-opened'; readonly failures: number }
+  | { readonly type: 'circuit-closed'; readonly openMs: number }
+
+/** The channels of `node:diagnostics_channel` and their payloads. */
+export interface SluiceChannels {
+  readonly 'sluice:rate-limit': RateLimitEvent | ProxyEvent
+  readonly 'sluice:store': StoreEvent
+}
+
+/**
+ * Listens to one of Sluice's diagnostics channels, with the payload's type. Returns the function that stops it.
+ *
+ * @example
+ * ```ts
+ * import { subscribe } from '@sluice/core'
+ * const stop = subscribe('sluice:store', (event) => {
+ *   if (event.type === 'circuit-opened') console.error('Redis is gone')
+ * })
+ * stop()
+ * ```
+ */
+export function subscribe<Name extends keyof SluiceChannels>(
+  name: Name,
+  listener: (event: SluiceChannels[Name]) => void,
+): () => void {
+  const handler = (message: unknown) => listener(message as SluiceChannels[Name])
+  channels[name].subscribe(handler)
+  return () => void channels[name].unsubscribe(handler)
+}
+
+/** The form in which a partition key appears in events: the first 16 hex digits of its SHA-256. */
+export function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 16)
+}
+
+/** Publishes an event; its payload is only built when somebody listens. */
+export function emit<Name extends keyof SluiceChannels>(
+  name: Name,
+  payload: () => SluiceChannels[Name],
+): void {
+  if (channels[name].hasSubscribers) channels[name].publish(payload())
+}
+
+const channels: { readonly [Name in keyof SluiceChannels]: Channel } = {
+  'sluice:rate-limit': channel('sluice:rate-limit'),
+  'sluice:store': channel('sluice:store'),
+}

@@ -1,0 +1,31 @@
+export * from './errors.ts'
+export {
+  hashKey,
+  type ProxyEvent,
+  type RateLimitEvent,
+  type SluiceChannels,
+  type StoreEvent,
+  subscribe,
+} from './events.ts'
+export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
+export type { Decision, DecisionSource, PolicyState } from './rate-limit/decision.ts'
+export {
+  createRateLimiter,
+  type OnStoreFailure,
+  type RateLimiter,
+  type RateLimiterOptions,
+} from './rate-limit/limiter.ts'
+export {
+  type Algorithm,
+  fixedWindow,
+  type LeakyBucketOptions,
+  leakyBucket,
+  type Policy,
+  slidingLog,
+  slidingWindow,
+  type TokenBucketOptions,
+  tokenBucket,
+  type WindowOptions,
+} from './rate-limit/policy.ts'
+export type { Quota, RateLimitStore, Standing } from './rate-limit/store.ts'
+export type { Store } from './store.ts'

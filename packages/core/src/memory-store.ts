@@ -1,0 +1,40 @@
+import { callback, checkOptions, integer, withDefaults } from './options.ts'
+import { MemoryRateLimitStore } from './rate-limit/memory-store.ts'
+import type { Store } from './store.ts'
+
+/** Options of {@link memoryStore}. */
+export interface MemoryStoreOptions {
+  /** Subjects kept at most, a policy each: an integer from 1 to 10,000,000; default 100,000. */
+  readonly maxKeys?: number
+  /** The clock, in milliseconds, never going back; default the process's monotonic clock. For tests. */
+  readonly now?: () => number
+}
+
+/**
+ * A store in this process: no server, nothing shared with other processes, bounded by `maxKeys`.
+ *
+ * @throws ConfigurationError (`configuration`) for an option that is unknown or out of range.
+ * @example
+ * ```ts
+ * import { createRateLimiter, fixedWindow, memoryStore } from '@sluice/core'
+ *
+ * let now = 0
+ * const limiter = createRateLimiter({
+ *   policy: fixedWindow({ limit: 1, windowMs: 1000 }),
+ *   store: memoryStore({ now: () => now }),
+ * })
+ * await limiter.consume('user:1')
+ * now += 1000
+ * ```
+ */
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  checkOptions('memoryStore', options, { maxKeys: integer(1, 10_000_000), now: callback })
+  const { maxKeys, now } = withDefaults(options, defaults)
+  const rateLimit = new MemoryRateLimitStore({ maxKeys, now })
+  return { rateLimit, close: async () => rateLimit.close() }
+}
+
+const defaults = {
+  maxKeys: 100_000,
+  now: () => performance.now(),
+}

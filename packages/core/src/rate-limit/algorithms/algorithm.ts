@@ -1,0 +1,24 @@
+import type { Policy } from '../policy.ts'
+
+/**
+ * One way to count, in memory. Each has a twin of the same name in `lua/rate-limit/` with the same
+ * functions and the same arithmetic, so that the same trace gives the same decisions.
+ *
+ * All functions but `charge` and `refund` leave what they are given unchanged.
+ */
+export interface CountingAlgorithm<State> {
+  /** What is stored, brought to the present; a fresh state for a subject that was never seen or is forgotten. */
+  read(stored: State | undefined, policy: Policy, now: number): State
+  /** Whole units that fit now. May exceed the limit (leaky bucket: the call in service waits for nothing). */
+  available(state: State, policy: Policy, now: number): number
+  /** Milliseconds until `cost` (at most the limit, more than available) fits. */
+  waitMs(state: State, policy: Policy, now: number, cost: number): number
+  /** Milliseconds until nothing is spent any more; 0 when nothing is. */
+  resetMs(state: State, policy: Policy, now: number): number
+  /** Milliseconds until the turn of a call that comes now. */
+  delayMs(state: State, policy: Policy, now: number): number
+  /** Spends `cost`, which fits, and returns what to store. */
+  charge(state: State, policy: Policy, now: number, cost: number): State
+  /** Gives back up to `cost` and returns what to store; undefined when nothing is spent any more. */
+  refund(state: State, policy: Policy, now: number, cost: number): State | undefined
+}

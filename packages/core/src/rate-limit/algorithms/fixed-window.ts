@@ -1,0 +1,23 @@
+import type { CountingAlgorithm } from './algorithm.ts'
+
+/** One counter, and when its window ends. */
+export interface FixedWindowState {
+  readonly used: number
+  readonly endsAt: number
+}
+
+/** The window starts at a subject's first request. Twin: `lua/rate-limit/fixed-window.lua`. */
+export const fixedWindowAlgorithm: CountingAlgorithm<FixedWindowState> = {
+  read(stored, { windowMs }, now) {
+    if (!stored || now >= stored.endsAt) return { used: 0, endsAt: now + windowMs }
+    // A window that was shortened since ends no later than a new one would.
+    return { used: stored.used, endsAt: Math.min(stored.endsAt, now + windowMs) }
+  },
+  available: ({ used }, { limit }) => limit - used,
+  waitMs: ({ endsAt }, _policy, now) => endsAt - now,
+  resetMs: ({ used, endsAt }, _policy, now) => (used > 0 ? endsAt - now : 0),
+  delayMs: () => 0,
+  charge: ({ used, endsAt }, _policy, _now, cost) => ({ used: used + cost, endsAt }),
+  refund: ({ used, endsAt }, _policy, _now, cost) =>
+    used > cost ? { used: used - cost, endsAt } : undefined,
+}

@@ -1,0 +1,68 @@
+import { StoreUnavailableError } from '../errors.ts'
+import { type Decision, decide } from './decision.ts'
+import type { OnStoreFailure, RateLimiter } from './limiter.ts'
+import { MemoryRateLimitStore } from './memory-store.ts'
+import { type Policy, share } from './policy.ts'
+import type { Quota, Standing } from './store.ts'
+
+/** Decides while the store cannot: one function for each mode, made once. */
+export type Degradation = (key: string, cost: number) => Promise<Decision>
+
+export function degradation(mode: OnStoreFailure, quota: Quota, instances: number): Degradation {
+  const { policies } = quota
+  if (mode === 'open') return async () => decide(policies, policies.map(untouched), 'open')
+  if (mode === 'closed') return async () => decide(policies, policies.map(shut), 'closed')
+  const local = localQuota(quota, instances)
+  return mode === 'local' ? local : (key, cost) => delegate(mode, local, key, cost)
+}
+
+/** The same policies in this process, which gets its part of each. */
+function localQuota({ name, policies }: Quota, instances: number): Degradation {
+  const quota: Quota = { name, policies: policies.map((policy) => share(policy, instances)) }
+  const store = new MemoryRateLimitStore({ maxKeys: LOCAL_KEYS, now: () => performance.now() })
+  return async (key, cost) => decide(quota.policies, await store.consume(quota, key, cost), 'local')
+}
+
+/** A limiter of the application's; when its store is down too, the process decides by itself. */
+async function delegate(
+  limiter: RateLimiter,
+  local: Degradation,
+  key: string,
+  cost: number,
+): Promise<Decision> {
+  try {
+    const decision = await limiter.consume(key, { cost })
+    return decision.source === 'store' || decision.source === 'cache'
+      ? { ...decision, source: 'local' }
+      : decision
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) return local(key, cost)
+    throw error
+  }
+}
+
+function untouched(policy: Policy): Standing {
+  return {
+    allowed: true,
+    remaining: policy.limit,
+    retryAfterMs: 0,
+    resetMs: 0,
+    nextMs: 0,
+    delayMs: 0,
+  }
+}
+
+function shut(): Standing {
+  return {
+    allowed: false,
+    remaining: 0,
+    retryAfterMs: CLOSED_RETRY_MS,
+    resetMs: CLOSED_RETRY_MS,
+    nextMs: CLOSED_RETRY_MS,
+    delayMs: 0,
+  }
+}
+
+const LOCAL_KEYS = 100_000
+/** The circuit asks again several times a second, so a retry after a second meets the store as soon as it is back. */
+const CLOSED_RETRY_MS = 1000

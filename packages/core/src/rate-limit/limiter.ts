@@ -1,0 +1,235 @@
+import { ConfigurationError } from '../errors.ts'
+import { memoryStore } from '../memory-store.ts'
+import {
+  checkOptions,
+  either,
+  integer,
+  oneOf,
+  type Rule,
+  required,
+  withDefaults,
+} from '../options.ts'
+import { StoreGuard } from '../resilience/guard.ts'
+import type { Store } from '../store.ts'
+import { type Decision, decide } from './decision.ts'
+import { type Degradation, degradation } from './degradation.ts'
+import { DenyCache } from './deny-cache.ts'
+import { checkPolicies, type Policy } from './policy.ts'
+import type { Quota, RateLimitStore } from './store.ts'
+import { warnOfSharedDefault } from './unnamed.ts'
+
+/** What happens while the store cannot be asked; a limiter given here decides instead of it. */
+export type OnStoreFailure = 'open' | 'closed' | 'local' | RateLimiter
+
+/** Decides who may pass. Made by {@link createRateLimiter} or {@link fromFlexible}. */
+export interface RateLimiter {
+  /** The quota's name. */
+  readonly name: string
+  /** The policies, in the order in which decisions list them. */
+  readonly policies: readonly Policy[]
+  /**
+   * Spends `cost` (an integer ≥ 1; default 1) of the key's quota, or refuses and spends nothing.
+   * A store failure is decided by `onStoreFailure`; it never rejects for one.
+   *
+   * @throws ConfigurationError (`configuration`) for a key that is not a non-empty string, or a wrong cost.
+   */
+  consume(
+    key: string,
+    options?: { readonly cost?: number; readonly signal?: AbortSignal },
+  ): Promise<Decision>
+  /**
+   * Says what `consume` would decide, and changes nothing; `remaining` is what is left now.
+   *
+   * @throws ConfigurationError (`configuration`), StoreUnavailableError (`store-unavailable`)
+   */
+  peek(key: string, options?: { readonly cost?: number }): Promise<Decision>
+  /**
+   * Gives back up to `cost` of what the key has spent; never more, and nothing to a window that is over.
+   *
+   * @throws ConfigurationError (`configuration`), StoreUnavailableError (`store-unavailable`)
+   */
+  refund(key: string, cost: number): Promise<void>
+  /**
+   * Forgets what the key has spent.
+   *
+   * @throws ConfigurationError (`configuration`), StoreUnavailableError (`store-unavailable`)
+   */
+  reset(key: string): Promise<void>
+}
+
+/** Options of {@link createRateLimiter}. */
+export interface RateLimiterOptions {
+  /** The quota's name; limiters of one name on one store share it. Default `'default'`. */
+  readonly name?: string
+  /** One policy, or several that are decided in one step. */
+  readonly policy: Policy | readonly Policy[]
+  /** Default: a {@link memoryStore} of its own. */
+  readonly store?: Store
+  /** Deadline of a store call in milliseconds: 1 to 60,000; default 500. */
+  readonly timeoutMs?: number
+  /** How long a refusal of a remote store is remembered in the process at most: 0 (off) to 60,000 ms; default 1000. */
+  readonly denyCacheMs?: number
+  /** Default `'local'`. */
+  readonly onStoreFailure?: OnStoreFailure
+  /** Processes that share the quota, for `'local'`: 1 to 100,000; default 1. */
+  readonly instances?: number
+}
+
+/**
+ * A rate limiter for any use: message consumers, jobs, sockets. In HTTP, `rateLimit()` makes one for you.
+ *
+ * @throws ConfigurationError (`configuration`) for an option that is missing, unknown or out of range.
+ * @example
+ * ```ts
+ * import { createRateLimiter, tokenBucket } from '@sluice/core'
+ *
+ * const limiter = createRateLimiter({
+ *   name: 'mail',
+ *   policy: tokenBucket({ capacity: 20, refill: 5, refillMs: 1000 }),
+ * })
+ * const decision = await limiter.consume('user:42')
+ * if (!decision.allowed) console.log(`again in ${decision.retryAfterMs} ms`)
+ * ```
+ */
+export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
+  checkOptions('createRateLimiter', options, rateLimiterRules)
+  return new StoreLimiter(
+    checkPolicies('createRateLimiter', options.policy),
+    withDefaults(options, defaults),
+  )
+}
+
+/** The rules of the options that `rateLimit()` has in common with {@link createRateLimiter}. */
+export const limiterRules: Readonly<Record<LimiterOption, Rule>> = {
+  name: {
+    expected: 'a string of 1 to 200 characters',
+    accepts: (value) => typeof value === 'string' && value.length > 0 && value.length <= 200,
+  },
+  store: {
+    expected: 'a store, as made by memoryStore() or redisStore()',
+    accepts: (value) => typeof value === 'object' && value !== null && 'rateLimit' in value,
+  },
+  timeoutMs: integer(1, 60_000, ' milliseconds'),
+  denyCacheMs: integer(0, 60_000, ' milliseconds'),
+  onStoreFailure: either(oneOf('open', 'closed', 'local'), {
+    expected: 'a RateLimiter',
+    accepts: isLimiter,
+  }),
+  instances: integer(1, 100_000),
+}
+
+type LimiterOption = Exclude<keyof RateLimiterOptions, 'policy'>
+
+/** Whether a value can serve as a {@link RateLimiter}. */
+export function isLimiter(value: unknown): value is RateLimiter {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    ['consume', 'peek', 'refund', 'reset'].every(
+      (method) => typeof Reflect.get(value, method) === 'function',
+    )
+  )
+}
+
+const rateLimiterRules = {
+  ...limiterRules,
+  policy: required({ expected: 'one or more policies', accepts: (value) => value !== null }),
+}
+
+const defaults = {
+  name: 'default',
+  timeoutMs: 500,
+  denyCacheMs: 1000,
+  onStoreFailure: 'local' as OnStoreFailure,
+  instances: 1,
+}
+
+class StoreLimiter implements RateLimiter {
+  readonly name: string
+  readonly policies: readonly Policy[]
+  readonly #quota: Quota
+  readonly #store: RateLimitStore
+  readonly #guard: StoreGuard
+  readonly #denied: DenyCache
+  readonly #degraded: Degradation
+
+  constructor(policies: readonly Policy[], options: RateLimiterOptions & typeof defaults) {
+    const store = options.store ?? memoryStore()
+    if (options.store && options.name === defaults.name) warnOfSharedDefault(store)
+    this.name = options.name
+    this.policies = policies
+    this.#quota = { name: options.name, policies }
+    this.#store = store.rateLimit
+    this.#guard = new StoreGuard(options.timeoutMs, store.circuit)
+    this.#denied = new DenyCache(options.denyCacheMs)
+    this.#degraded = degradation(options.onStoreFailure, this.#quota, options.instances)
+  }
+
+  async consume(
+    key: string,
+    options: { readonly cost?: number; readonly signal?: AbortSignal } = {},
+  ): Promise<Decision> {
+    const { cost = 1, signal } = options
+    check('consume', key, cost)
+    signal?.throwIfAborted()
+    if (!this.#store.remote)
+      return decide(this.policies, await this.#store.consume(this.#quota, key, cost), 'store')
+    const known = this.#denied.get(key, cost)
+    return known ? decide(this.policies, known, 'cache') : this.#consumeRemote(key, cost, signal)
+  }
+
+  async peek(key: string, { cost = 1 }: { readonly cost?: number } = {}): Promise<Decision> {
+    check('peek', key, cost)
+    const standings = await this.#ask('peek', () => this.#store.peek(this.#quota, key, cost))
+    return decide(this.policies, standings, 'store')
+  }
+
+  async refund(key: string, cost: number): Promise<void> {
+    check('refund', key, cost)
+    await this.#changing(key, 'refund', () => this.#store.refund(this.#quota, key, cost))
+  }
+
+  async reset(key: string): Promise<void> {
+    check('reset', key, 1)
+    await this.#changing(key, 'reset', () => this.#store.reset(this.#quota, key))
+  }
+
+  async #consumeRemote(key: string, cost: number, signal?: AbortSignal): Promise<Decision> {
+    const mark = this.#denied.mark(key)
+    try {
+      const standings = await this.#guard.call(
+        'rate-limit.consume',
+        () => this.#store.consume(this.#quota, key, cost),
+        signal,
+      )
+      const decision = decide(this.policies, standings, 'store')
+      if (!decision.allowed) this.#denied.set(key, cost, standings, mark)
+      return decision
+    } catch (error) {
+      if (signal?.aborted) throw error
+      return this.#degraded(key, cost)
+    }
+  }
+
+  /** What makes room must not be hidden by a refusal remembered before, during or after it. */
+  async #changing(key: string, operation: string, ask: () => Promise<void>): Promise<void> {
+    this.#denied.clear(key)
+    try {
+      await this.#ask(operation, ask)
+    } finally {
+      this.#denied.clear(key)
+    }
+  }
+
+  #ask<T>(operation: string, ask: () => Promise<T>): Promise<T> {
+    return this.#store.remote ? this.#guard.call(`rate-limit.${operation}`, ask) : ask()
+  }
+}
+
+/** Checked before anything is sent, so that a wrong call charges nothing. */
+function check(owner: string, key: unknown, cost: unknown): void {
+  if (typeof key !== 'string' || key === '')
+    throw new ConfigurationError(owner, 'key', key, 'a non-empty string')
+  if (!Number.isSafeInteger(cost) || Number(cost) < 1)
+    throw new ConfigurationError(owner, 'cost', cost, 'an integer of at least 1')
+}
