@@ -10,13 +10,16 @@ import { RedisServer } from './redis-server.ts'
 
 /** The name under which clients ask the sentinels for the master. */
 const NAME = 'sluice'
+/** Must exceed the second between two pings, or a master is down between them. */
+const DOWN_AFTER_MS = 1500
+const HURRY = ['PING-PERIOD', 200, 'INFO-PERIOD', 500, 'PUBLISH-PERIOD', 200]
 
 interface Sentinel {
   readonly port: number
   readonly process: ChildProcess
 }
 
-/** A master and its replica, watched by sentinels that take a silent master for dead after half a second. */
+/** A master and its replica, watched by sentinels that take a master for dead that is silent for `DOWN_AFTER_MS`. */
 export class RedisSentinel implements AsyncDisposable {
   readonly name = NAME
   readonly #folder: string
@@ -35,7 +38,7 @@ export class RedisSentinel implements AsyncDisposable {
     await eventually(async () => isLinked(await replica.command('INFO', 'replication')))
     for (let index = 0; index < sentinels; index++) await set.#watch(master, sentinels)
     await set.#everySentinelSees(
-      (seen) => seen['slaves'] === '1' && seen['sentinels'] === `${sentinels}`,
+      (seen) => seen['num-slaves'] === '1' && seen['num-other-sentinels'] === `${sentinels - 1}`,
     )
     return set
   }
@@ -58,7 +61,7 @@ export class RedisSentinel implements AsyncDisposable {
     await this.master.kill()
     this.#servers.reverse()
     const { port } = this.master
-    await this.#everySentinelSees((seen) => seen['address'] === `127.0.0.1:${port}`)
+    await this.#everySentinelSees((seen) => seen['port'] === `${port}`)
     const role = async () => fields(await this.master.command('INFO', 'replication'))['role']
     await eventually(async () => (await role()) === 'master')
   }
@@ -79,22 +82,18 @@ export class RedisSentinel implements AsyncDisposable {
 bind 127.0.0.1
 dir ${this.#folder}
 sentinel monitor ${NAME} 127.0.0.1 ${master.port} ${quorum}
-sentinel down-after-milliseconds ${NAME} 500
+sentinel down-after-milliseconds ${NAME} ${DOWN_AFTER_MS}
 sentinel failover-timeout ${NAME} 2000
 `,
     )
     this.#sentinels.push({ port, process: await launch([file, '--sentinel'], '+monitor master') })
-    // From 7.0 on, sentinels can be told to talk more often than every 2 and 10 seconds; older ones only take longer.
-    await command(port, 'SENTINEL', 'DEBUG', 'PUBLISH-PERIOD', 200, 'INFO-PERIOD', 500).catch(
-      () => {},
-    )
+    // From 7.0 on, sentinels can be told to look and talk more often; older ones only take longer.
+    await command(port, 'SENTINEL', 'DEBUG', ...HURRY).catch(() => {})
   }
 
   async #everySentinelSees(isSo: (seen: Record<string, string>) => boolean): Promise<void> {
-    for (const { port } of this.#sentinels)
-      await eventually(async () => isSo(seen(await command(port, 'INFO', 'sentinel'))), {
-        withinMs: 20_000,
-      })
+    const look = async (port: number) => isSo(seen(await command(port, 'SENTINEL', 'MASTER', NAME)))
+    for (const { port } of this.#sentinels) await eventually(() => look(port), { withinMs: 20_000 })
   }
 }
 
@@ -102,8 +101,10 @@ function isLinked(info: unknown): boolean {
   return fields(info)['master_link_status'] === 'up'
 }
 
-/** `master0:name=…,status=ok,address=127.0.0.1:10001,slaves=1,sentinels=3` as a record. */
-function seen(info: unknown): Record<string, string> {
-  const pairs = fields(info)['master0']?.split(',') ?? []
-  return Object.fromEntries(pairs.map((pair) => pair.split('=')))
+/** `['name', 'sluice', 'port', '10001', …]` as a record. */
+function seen(reply: unknown): Record<string, string> {
+  const words = reply as string[]
+  const at = (index: number) => words[index] ?? ''
+  const pairs = words.map((_, index) => [at(2 * index), at(2 * index + 1)])
+  return Object.fromEntries(pairs)
 }

@@ -4,7 +4,7 @@ import { answerParent } from '../../support/answer-parent.ts'
 answerParent((request: 'clocks' | 'throw') => {
   if (request === 'throw') throw new TypeError('as asked')
   return {
-    date: new Date().getTime(),
+    date: Date.parse(new Date().toISOString()),
     now: Date.now(),
     monotonic: performance.timeOrigin + performance.now(),
     fixed: new Date(5).getTime(),
