@@ -13,10 +13,15 @@ export async function command(
     enableReadyCheck: false,
     retryStrategy: () => null,
   })
-  client.on('error', () => {}) // the command itself rejects
+  let reason: unknown
+  client.on('error', (error) => {
+    reason = error // says more than the rejection does
+  })
   try {
     await client.connect()
     return await client.call(name, ...args)
+  } catch (error) {
+    throw reason ?? error
   } finally {
     client.disconnect()
   }
