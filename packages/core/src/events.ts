@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Channel, channel } from 'node:diagnostics_channel'
 import type { Decision } from './rate-limit/decision.ts'
 
-/** What `sluice:rate-limit` carries: every decision, and what a route did with it. */
+/** `sluice:rate-limit`: every decision of a `rateLimit()`, and whether it was acted on. */
 export interface RateLimitEvent {
   readonly type: 'decision'
   /** The limiter's name. */
@@ -11,6 +11,19 @@ export interface RateLimitEvent {
   readonly keyHash: string
   readonly cost: number
   readonly decision: Decision
+  /** False with `enforce: false`: the request went on, whatever was decided. */
+  readonly enforced: boolean
+}
+
+/** `sluice:rate-limit`: a cost that could not be given back, since `refund` threw or the store failed. */
+export interface RefundFailedEvent {
+  readonly type: 'refund-failed'
+  /** The limiter's name. */
+  readonly limiter: string
+  /** See {@link RateLimitEvent.keyHash}. */
+  readonly keyHash: string
+  readonly cost: number
+  readonly error: unknown
 }
 
 /** `sluice:rate-limit`: addresses come from a header that nobody may trust as configured; once a process. */
@@ -27,7 +40,7 @@ export type StoreEvent =
 
 /** The channels of `node:diagnostics_channel` and their payloads. */
 export interface SluiceChannels {
-  readonly 'sluice:rate-limit': RateLimitEvent | ProxyEvent
+  readonly 'sluice:rate-limit': RateLimitEvent | RefundFailedEvent | ProxyEvent
   readonly 'sluice:store': StoreEvent
 }
 

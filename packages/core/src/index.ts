@@ -3,10 +3,13 @@ export {
   hashKey,
   type ProxyEvent,
   type RateLimitEvent,
+  type RefundFailedEvent,
   type SluiceChannels,
   type StoreEvent,
   subscribe,
 } from './events.ts'
+export { addressKey } from './http/client-address.ts'
+export { type HeaderFormat, rateLimitFieldNames } from './http/fields.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 export type { Decision, DecisionSource, PolicyState } from './rate-limit/decision.ts'
 export {
@@ -28,4 +31,6 @@ export {
   type WindowOptions,
 } from './rate-limit/policy.ts'
 export type { Quota, RateLimitStore, Standing } from './rate-limit/store.ts'
+export type { IoredisLike, NodeRedisLike, RedisClient } from './redis/client.ts'
+export { type RedisStoreOptions, redisStore } from './redis-store.ts'
 export type { Store } from './store.ts'

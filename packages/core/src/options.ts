@@ -104,7 +104,7 @@ function unknown(
     owner,
     name,
     Reflect.get(options, name),
-    `left out: there is no such option (${hint})`,
+    `absent, since there is no such option (${hint})`,
   )
 }
 

@@ -8,138 +8,164 @@ export interface Subject {
 }
 
 /**
- * A map of at most `maxKeys` subjects. When it is full, what goes is: a subject that has expired or been idle longest,
- * and only when all are over their limits, the one whose refusal ends soonest: no stream of fresh keys
- * can wash out a refusal.
+ * A map of at most `maxKeys` subjects. When it is full, what goes is the subject that was idle longest, and
+ * only when all are over their limits the one whose refusal ends soonest: no stream of fresh keys can
+ * wash out a refusal.
  */
 export class BoundedSubjects {
   readonly #maxKeys: number
-  /** Least recently used first. */
-  readonly #idle = new Map<string, Subject>()
-  readonly #refused = new Map<string, Subject>()
-  readonly #endings = new Endings()
+  readonly #entries = new Map<string, Entry>()
+  readonly #idle = new Recency()
+  readonly #refused = new Endings()
 
   constructor(maxKeys: number) {
     this.#maxKeys = maxKeys
   }
 
   get size(): number {
-    return this.#idle.size + this.#refused.size
+    return this.#entries.size
   }
 
   get(key: string, now: number): Subject | undefined {
-    const subject = this.#idle.get(key) ?? this.#refused.get(key)
+    const subject = this.#entries.get(key)?.subject
     return subject && subject.expiresAt > now ? subject : undefined
   }
 
   set(key: string, subject: Subject, now: number): void {
-    this.delete(key)
-    this.#reclaim(now)
-    while (this.size >= this.#maxKeys) this.#evict(now)
-    if (subject.refusedUntil > now) {
-      this.#refused.set(key, subject)
-      this.#endings.push({ key, at: subject.refusedUntil })
-      if (this.#endings.size > 2 * this.#refused.size + 64) this.#rebuildEndings()
-    } else this.#idle.set(key, subject)
+    let entry = this.#entries.get(key)
+    if (entry) this.#home(entry).remove(entry)
+    else {
+      this.#reclaim(now)
+      if (this.#entries.size >= this.#maxKeys) this.#evict(now)
+      entry = { key, subject, older: undefined, newer: undefined, position: IDLE }
+      this.#entries.set(key, entry)
+    }
+    entry.subject = subject
+    if (subject.refusedUntil > now) this.#refused.add(entry)
+    else this.#idle.add(entry)
   }
 
   delete(key: string): void {
-    if (!this.#idle.delete(key)) this.#refused.delete(key)
+    const entry = this.#entries.get(key)
+    if (!entry) return
+    this.#home(entry).remove(entry)
+    this.#entries.delete(key)
   }
 
   /** Drops every expired subject; for a timer, not for a request. */
   sweep(now: number): void {
-    for (const map of [this.#idle, this.#refused])
-      for (const [key, subject] of map) if (subject.expiresAt <= now) map.delete(key)
+    for (const [key, { subject }] of this.#entries) if (subject.expiresAt <= now) this.delete(key)
   }
 
-  /** Each insertion looks at the two subjects idle longest, so that expired ones go sooner than they come. */
+  #home(entry: Entry): Recency | Endings {
+    return entry.position === IDLE ? this.#idle : this.#refused
+  }
+
+  /** Each new subject looks at the two that were idle longest, so that expired ones go sooner than they come. */
   #reclaim(now: number): void {
-    let looks = 2
-    for (const [key, subject] of this.#idle) {
-      if (looks-- === 0 || subject.expiresAt > now) return
-      this.#idle.delete(key)
+    for (let looks = 0; looks < 2; looks++) {
+      const { oldest } = this.#idle
+      if (!oldest || oldest.subject.expiresAt > now) return
+      this.delete(oldest.key)
     }
   }
 
   #evict(now: number): void {
-    const soonest = this.#soonest()
-    const ended = soonest !== undefined && soonest.at <= now
-    const idle = ended ? undefined : this.#idle.keys().next().value
-    if (idle !== undefined) this.#idle.delete(idle)
-    else if (soonest) {
-      this.#endings.pop()
-      this.#refused.delete(soonest.key)
-    }
-  }
-
-  /** The ending that is still true: a subject may have been set again, or deleted, since its ending was noted. */
-  #soonest(): Ending | undefined {
-    for (let ending = this.#endings.peek(); ending; ending = this.#endings.peek()) {
-      if (this.#refused.get(ending.key)?.refusedUntil === ending.at) return ending
-      this.#endings.pop()
-    }
-    return undefined
-  }
-
-  #rebuildEndings(): void {
-    this.#endings.clear()
-    for (const [key, subject] of this.#refused)
-      this.#endings.push({ key, at: subject.refusedUntil })
+    const { oldest } = this.#idle
+    const { soonest } = this.#refused
+    const ended = soonest && soonest.subject.refusedUntil <= now
+    const victim = ended || !oldest ? soonest : oldest
+    if (victim) this.delete(victim.key)
   }
 }
 
-interface Ending {
+/** In exactly one of two orders: by recency, or, over its limit, in a heap at `position`. */
+interface Entry {
   readonly key: string
-  readonly at: number
+  subject: Subject
+  older: Entry | undefined
+  newer: Entry | undefined
+  position: number
 }
 
-/** A binary heap, earliest ending first. */
-class Endings {
-  readonly #heap: Ending[] = []
+const IDLE = -1
 
-  get size(): number {
-    return this.#heap.length
+/** Subjects within their limits. A linked list, since a Map finds its first key slowly once many were deleted. */
+class Recency {
+  oldest: Entry | undefined
+  #newest: Entry | undefined
+
+  add(entry: Entry): void {
+    entry.older = this.#newest
+    entry.newer = undefined
+    if (this.#newest) this.#newest.newer = entry
+    else this.oldest = entry
+    this.#newest = entry
   }
 
-  peek(): Ending | undefined {
+  remove(entry: Entry): void {
+    if (entry.older) entry.older.newer = entry.newer
+    else this.oldest = entry.newer
+    if (entry.newer) entry.newer.older = entry.older
+    else this.#newest = entry.older
+  }
+}
+
+/** Subjects over their limits: a binary heap, the refusal that ends soonest first. */
+class Endings {
+  readonly #heap: Entry[] = []
+
+  get soonest(): Entry | undefined {
     return this.#heap[0]
   }
 
-  clear(): void {
-    this.#heap.length = 0
+  add(entry: Entry): void {
+    this.#rise(entry, this.#heap.length)
   }
 
-  push(ending: Ending): void {
-    let index = this.#heap.push(ending) - 1
-    while (index > 0) {
-      const parent = (index - 1) >> 1
-      if (this.#at(parent) <= ending.at) break
-      this.#swap(index, parent)
-      index = parent
-    }
-  }
-
-  pop(): void {
+  remove(entry: Entry): void {
+    const hole = entry.position
+    entry.position = IDLE
     const last = this.#heap.pop()
-    if (!last || this.#heap.length === 0) return
-    this.#heap[0] = last
-    for (let index = 0; ; ) {
-      let least = 2 * index + 1
-      if (this.#at(least + 1) < this.#at(least)) least++
-      if (this.#at(least) >= last.at) return
-      this.#swap(index, least)
-      index = least
+    if (!last || last === entry) return
+    if (hole > 0 && this.#at(parent(hole)) > last.subject.refusedUntil) this.#rise(last, hole)
+    else this.#sink(last, hole)
+  }
+
+  #rise(entry: Entry, hole: number): void {
+    let position = hole
+    for (let up = parent(position); position > 0; up = parent(position)) {
+      const above = this.#heap[up]
+      if (!above || above.subject.refusedUntil <= entry.subject.refusedUntil) break
+      this.#put(above, position)
+      position = up
     }
+    this.#put(entry, position)
   }
 
-  #at(index: number): number {
-    return this.#heap[index]?.at ?? Number.POSITIVE_INFINITY
+  #sink(entry: Entry, hole: number): void {
+    let position = hole
+    for (;;) {
+      const left = 2 * position + 1
+      const child = this.#at(left + 1) < this.#at(left) ? left + 1 : left
+      const below = this.#heap[child]
+      if (!below || below.subject.refusedUntil >= entry.subject.refusedUntil) break
+      this.#put(below, position)
+      position = child
+    }
+    this.#put(entry, position)
   }
 
-  #swap(a: number, b: number): void {
-    const heap = this.#heap
-    const [first, second] = [heap[a], heap[b]]
-    if (first && second) [heap[a], heap[b]] = [second, first]
+  #put(entry: Entry, position: number): void {
+    this.#heap[position] = entry
+    entry.position = position
   }
+
+  #at(position: number): number {
+    return this.#heap[position]?.subject.refusedUntil ?? Number.POSITIVE_INFINITY
+  }
+}
+
+function parent(position: number): number {
+  return (position - 1) >> 1
 }

@@ -1,0 +1,9 @@
+/**
+ * What an adapter to a web framework is made of; applications import from the adapter instead.
+ *
+ * @packageDocumentation
+ */
+export type { Problem } from './problem.ts'
+export type { ProxyTrust } from './proxy-warning.ts'
+export { type Framework, RateLimitGate } from './rate-limit-gate.ts'
+export type { Eventually, RateLimitOptions } from './rate-limit-options.ts'

@@ -1,0 +1,153 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { emit, hashKey } from '../events.ts'
+import type { Decision } from '../rate-limit/decision.ts'
+import { createRateLimiter, type RateLimiter } from '../rate-limit/limiter.ts'
+import { addressKey } from './client-address.ts'
+import { afterAnswer, waitTurn } from './client-presence.ts'
+import { type FieldWriter, fieldWriters } from './fields.ts'
+import { LimiterPool } from './limiter-pool.ts'
+import { type Problem, problemOf } from './problem.ts'
+import { type ProxyTrust, warnOfProxy } from './proxy-warning.ts'
+import {
+  type RateLimitOptions,
+  type ResolvedOptions,
+  resolveOptions,
+} from './rate-limit-options.ts'
+import { writeRetryAfter } from './retry-after.ts'
+
+/** All that an adapter says of its framework. `Call` is what the framework calls a handler with. */
+export interface Framework<Call extends readonly unknown[]> {
+  request(...call: Call): IncomingMessage
+  response(...call: Call): ServerResponse
+  /** The client's address as the framework computes it. */
+  address(...call: Call): string | undefined
+  /** Whom the framework believes about addresses. */
+  proxyTrust(...call: Call): ProxyTrust
+  /** How to tell the framework about proxies: the end of a warning. */
+  readonly proxyAdvice: string
+  /** Puts the decision where handlers find it. */
+  keep(decision: Decision, ...call: Call): void
+  /** Sets the status, for an application that answers by itself. */
+  setStatus(status: number, ...call: Call): void
+  /** Sends a refusal, without a body for HEAD. */
+  send(problem: Problem, ...call: Call): void
+}
+
+/** A rate limit in front of handlers: all that Express, Koa and their like have in common. */
+export class RateLimitGate<Call extends readonly unknown[]> {
+  readonly #framework: Framework<Call>
+  readonly #options: ResolvedOptions<Call>
+  readonly #writers: readonly FieldWriter[]
+  readonly #limiterFor: (call: Call) => RateLimiter | Promise<RateLimiter>
+
+  /** @throws ConfigurationError (`configuration`) for an option that is unknown or cannot be used. */
+  constructor(framework: Framework<Call>, options: RateLimitOptions<Call>) {
+    this.#framework = framework
+    this.#options = resolveOptions(options)
+    this.#writers = this.#options.formats.map((format) => fieldWriters[format])
+    this.#limiterFor = limiterSource(this.#options)
+  }
+
+  /**
+   * Decides one request: true when it may go on to its handler, false when it was answered, or when its
+   * client left while it waited for its turn. Rejects with what a callback threw, or a ConfigurationError
+   * for a key or cost that cannot be; then nothing was charged.
+   */
+  async enter(...call: Call): Promise<boolean> {
+    const { skip, key, cost, enforce } = this.#options
+    if (skip && (await skip(...call))) return true
+    const source = this.#limiterFor(call)
+    const limiter = source instanceof Promise ? await source : source
+    const subject = key ? await key(...call) : this.#addressOf(call)
+    const units = typeof cost === 'number' ? cost : await cost(...call)
+    const decision = await limiter.consume(subject, { cost: units })
+    this.#tell(call, limiter, subject, units, decision)
+    if (!decision.allowed) return enforce ? this.#refuse(call, decision) : true
+    if (this.#options.refund && decision.source === 'store')
+      this.#refundLater(call, limiter, subject, units)
+    if (decision.delayMs <= 0 || !enforce) return true
+    return waitTurn(this.#framework.response(...call), decision.delayMs)
+  }
+
+  #addressOf(call: Call): string {
+    const framework = this.#framework
+    warnOfProxy(
+      framework.request(...call).headers,
+      () => framework.proxyTrust(...call),
+      framework.proxyAdvice,
+    )
+    return addressKey(framework.address(...call), this.#options.ipv6Prefix)
+  }
+
+  #tell(call: Call, limiter: RateLimiter, subject: string, cost: number, decision: Decision): void {
+    const { enforce } = this.#options
+    this.#framework.keep(decision, ...call)
+    emit('sluice:rate-limit', () => ({
+      type: 'decision',
+      limiter: limiter.name,
+      keyHash: hashKey(subject),
+      cost,
+      decision,
+      enforced: enforce,
+    }))
+    const response = this.#framework.response(...call)
+    for (const write of this.#writers) write(response, decision, limiter.policies)
+    if (!decision.allowed && (enforce || this.#writers.length > 0))
+      writeRetryAfter(response, decision)
+  }
+
+  async #refuse(call: Call, decision: Decision): Promise<false> {
+    const { onLimited } = this.#options
+    if (onLimited && decision.source !== 'closed') {
+      this.#framework.setStatus(429, ...call)
+      await onLimited(...call, decision)
+    } else this.#framework.send(problemOf(decision), ...call)
+    return false
+  }
+
+  #refundLater(call: Call, limiter: RateLimiter, subject: string, cost: number): void {
+    const { refund } = this.#options
+    const settle = async () => {
+      try {
+        if (refund && (await refund(...call))) await limiter.refund(subject, cost)
+      } catch (error) {
+        // The answer is gone: no error handler could still do anything with it.
+        emit('sluice:rate-limit', () => ({
+          type: 'refund-failed',
+          limiter: limiter.name,
+          keyHash: hashKey(subject),
+          cost,
+          error,
+        }))
+      }
+    }
+    afterAnswer(
+      this.#framework.request(...call),
+      this.#framework.response(...call),
+      () => void settle(),
+    )
+  }
+}
+
+/** One limiter for all requests, or, where the policies depend on the request, one for each set of them. */
+function limiterSource<Call extends readonly unknown[]>(
+  options: ResolvedOptions<Call>,
+): (call: Call) => RateLimiter | Promise<RateLimiter> {
+  const { policy, limiter, name, store, timeoutMs, denyCacheMs, onStoreFailure, instances } =
+    options
+  if (limiter) return () => limiter
+  const common = {
+    ...(name !== undefined && { name }),
+    ...(store && { store }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(denyCacheMs !== undefined && { denyCacheMs }),
+    ...(onStoreFailure && { onStoreFailure }),
+    ...(instances !== undefined && { instances }),
+  }
+  if (typeof policy !== 'function') {
+    const only = createRateLimiter({ ...common, policy })
+    return () => only
+  }
+  const pool = new LimiterPool(common)
+  return async (call) => pool.limiterFor(await policy(...call))
+}

@@ -1,0 +1,174 @@
+import { rateLimitScripts, type Script } from '../generated/lua.ts'
+import { Batch } from '../redis/batch.ts'
+import type { RedisPort } from '../redis/client.ts'
+import { keyPart } from '../redis/keys.ts'
+import { isReplyError, runScript } from '../redis/script-runner.ts'
+import type { Algorithm, Policy } from './policy.ts'
+import type { Quota, RateLimitStore, Standing } from './store.ts'
+
+/** Keeps spent quota in Redis: one script a decision, or a decision each for the subjects of one tick. */
+export class RedisRateLimitStore implements RateLimitStore {
+  readonly remote = true
+  readonly #redis: RedisPort
+  readonly #prefix: string
+  readonly #plans = new WeakMap<Quota, Plan>()
+  readonly #batch = new Batch<Plan, Call>(BATCH, (plan, calls) => void this.#decide(plan, calls))
+  /** One hash slot a command: a cluster, or what turned out to be one behind a proxy. */
+  #oneSlot: boolean
+
+  constructor(redis: RedisPort, prefix: string) {
+    this.#redis = redis
+    this.#prefix = prefix
+    this.#oneSlot = redis.cluster
+  }
+
+  consume(quota: Quota, subject: string, cost: number): Promise<readonly Standing[]> {
+    const plan = this.#plan(quota)
+    const keys = this.#keys(plan, subject)
+    return new Promise((resolve, reject) => {
+      const call: Call = { keys, cost: String(cost), resolve, reject }
+      if (this.#oneSlot) void this.#decide(plan, [call])
+      else this.#batch.add(plan, call)
+    })
+  }
+
+  async peek(quota: Quota, subject: string, cost: number): Promise<readonly Standing[]> {
+    const plan = this.#plan(quota)
+    const args = [...plan.args, String(cost)]
+    const reply = await this.#run(rateLimitScripts.peek, this.#keys(plan, subject), args)
+    return decodeStandings(reply, 0, plan.size)
+  }
+
+  async refund(quota: Quota, subject: string, cost: number): Promise<void> {
+    const plan = this.#plan(quota)
+    const keys = this.#keys(plan, subject)
+    let left = quota.policies.map(() => cost)
+    while (left.some((units) => units > 0)) {
+      const args = [...plan.args, ...left.map(String)]
+      left = decodeIntegers(await this.#run(rateLimitScripts.refund, keys, args))
+    }
+  }
+
+  async reset(quota: Quota, subject: string): Promise<void> {
+    const keys = this.#keys(this.#plan(quota), subject)
+    await this.#redis.send(keys[0], ['DEL', ...keys])
+  }
+
+  async #decide(plan: Plan, calls: readonly Call[]): Promise<void> {
+    const keys = calls.flatMap((call) => call.keys)
+    const args = [...plan.args, ...calls.map((call) => call.cost)]
+    try {
+      const reply = await this.#run(plan.consume, keys, args)
+      for (const [index, call] of calls.entries())
+        call.resolve(decodeStandings(reply, index, plan.size))
+    } catch (error) {
+      // Nothing ran: a server that takes no keys of different slots looked at them first.
+      if (calls.length > 1 && isReplyError(error, 'CROSSSLOT')) {
+        this.#oneSlot = true
+        for (const call of calls) void this.#decide(plan, [call])
+      } else for (const call of calls) call.reject(error)
+    }
+  }
+
+  #run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return runScript(this.#redis, script, keys as [string, ...string[]], args)
+  }
+
+  /** All keys of one subject share its hash tag. */
+  #keys(plan: Plan, subject: string): readonly [string, ...string[]] {
+    const tag = `${this.#prefix}:rate-limit:{${keyPart(subject)}}`
+    const keys = plan.suffixes.map((suffix) => tag + suffix)
+    return keys as [string, ...string[]]
+  }
+
+  #plan(quota: Quota): Plan {
+    let plan = this.#plans.get(quota)
+    if (!plan) {
+      plan = planOf(quota)
+      this.#plans.set(quota, plan)
+    }
+    return plan
+  }
+}
+
+/** Decisions that travel together at most: longer batches gain little and make the first wait for the last. */
+const BATCH = 16
+
+/** What can be prepared of a quota's calls. */
+interface Plan {
+  readonly size: number
+  readonly suffixes: readonly string[]
+  readonly args: readonly string[]
+  readonly consume: Script
+}
+
+interface Call {
+  readonly keys: readonly string[]
+  readonly cost: string
+  readonly resolve: (standings: readonly Standing[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+function planOf({ name, policies }: Quota): Plan {
+  return {
+    size: policies.length,
+    suffixes: policies.map((policy) => suffix(name, policy)),
+    args: [
+      String(policies.length),
+      ...policies.flatMap(({ algorithm, limit, rate }) => [
+        algorithm,
+        String(limit),
+        String(rate.amount),
+        String(rate.periodMs),
+      ]),
+    ],
+    consume: consumeScript(policies),
+  }
+}
+
+function consumeScript(policies: readonly Policy[]): Script {
+  const [first] = policies
+  return first && policies.every((policy) => policy.algorithm === first.algorithm)
+    ? rateLimitScripts[`consume:${first.algorithm}`]
+    : rateLimitScripts.consume
+}
+
+/** Names only where they are not the defaults: most keys stay short. */
+function suffix(quota: string, { algorithm, name }: Policy): string {
+  const letter = letters[algorithm]
+  if (quota === 'default' && name === algorithm) return letter
+  return `${letter}:${keyPart(quota)}:${keyPart(name)}`
+}
+
+const letters: { readonly [Name in Algorithm]: string } = {
+  'fixed-window': 'f',
+  'sliding-window': 's',
+  'sliding-log': 'l',
+  'token-bucket': 't',
+  'leaky-bucket': 'k',
+}
+
+const FIELDS = 6
+
+/** The `report` of lua/rate-limit/standing.lua, for the subject at `index`. */
+function decodeStandings(reply: unknown, index: number, policies: number): readonly Standing[] {
+  const numbers = decodeIntegers(reply)
+  return Array.from({ length: policies }, (_, policy) => {
+    const at = (index * policies + policy) * FIELDS
+    const field = (offset: number) => numbers[at + offset] ?? Number.NaN
+    return {
+      allowed: field(0) === 1,
+      remaining: field(1),
+      retryAfterMs: field(2) < 0 ? Number.POSITIVE_INFINITY : field(2),
+      resetMs: field(3),
+      nextMs: field(4),
+      delayMs: field(5),
+    }
+  })
+}
+
+function decodeIntegers(reply: unknown): number[] {
+  if (!Array.isArray(reply))
+    throw new TypeError(`expected an array of integers, got ${typeof reply}`)
+  return reply as number[]
+}

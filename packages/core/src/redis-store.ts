@@ -1,0 +1,70 @@
+import { ConfigurationError } from './errors.ts'
+import { checkOptions } from './options.ts'
+import { RedisRateLimitStore } from './rate-limit/redis-store.ts'
+import { type RedisClient, redisPort } from './redis/client.ts'
+import { CircuitBreaker } from './resilience/circuit-breaker.ts'
+import type { Store } from './store.ts'
+
+/** Options of {@link redisStore}. */
+export interface RedisStoreOptions {
+  /** Begins every key: 1 to 100 characters, no braces, colons at its ends or globs; default `'sluice'`. */
+  readonly prefix?: string
+}
+
+/**
+ * A store on one Redis or Valkey, a Sentinel group or a Cluster, through the client you already have.
+ *
+ * The client stays yours: connect it, listen to its `error` events, close it. Its default settings are fine.
+ *
+ * @throws ConfigurationError (`configuration`) for a client of another kind, or a wrong prefix.
+ * @example
+ * ```ts
+ * import { createRateLimiter, fixedWindow, redisStore } from '@sluice/core'
+ * import Redis from 'ioredis'
+ *
+ * const redis = new Redis(process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379')
+ * const limiter = createRateLimiter({
+ *   store: redisStore(redis),
+ *   policy: fixedWindow({ limit: 100, windowMs: 60_000 }),
+ * })
+ * ```
+ */
+export function redisStore(
+  client: RedisClient | readonly RedisClient[],
+  options: RedisStoreOptions = {},
+): Store {
+  checkOptions('redisStore', options, {
+    prefix: {
+      expected: 'a string of 1 to 100 of the characters A-Z a-z 0-9 . _ / - and inner colons',
+      accepts: (value) => typeof value === 'string' && /^(?!:)[\w./:-]{1,100}(?<!:)$/.test(value),
+    },
+  })
+  const { prefix = 'sluice' } = options
+  if (Array.isArray(client)) return severalMasters()
+  const redis = redisPort(client)
+  // A write, since a server may answer reads and still refuse what a decision needs.
+  const probeKey = `${prefix}:probe`
+  const circuit = new CircuitBreaker(() =>
+    redis.send(probeKey, ['SET', probeKey, '1', 'PX', '1000']),
+  )
+  return {
+    rateLimit: new RedisRateLimitStore(redis, prefix),
+    circuit,
+    close: async () => circuit.close(),
+  }
+}
+
+/** Independent masters agree on locks by majority; a quota on several of them would be several quotas. */
+function severalMasters(): Store {
+  return {
+    get rateLimit(): never {
+      throw new ConfigurationError(
+        'rateLimit',
+        'store',
+        'a store on several Redis masters',
+        'a store on one client: redisStore(client), where the client may be a Cluster',
+      )
+    },
+    close: async () => {},
+  }
+}
