@@ -1,0 +1,9 @@
+import { rateLimit } from '@sluice/koa'
+import Koa from 'koa'
+
+const app = new Koa()
+app.use(rateLimit())
+app.use((ctx) => {
+  ctx.body = 'hello'
+})
+const server = app.listen(0, '127.0.0.1', () => console.log(server.address().port))
