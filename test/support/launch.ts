@@ -15,13 +15,20 @@ export class LaunchError extends Error {
   }
 }
 
-/** Starts the server binary and waits for the log line that contains `readyLine`. */
-export async function launch(args: readonly string[], readyLine: string): Promise<ChildProcess> {
-  const server = spawn(BINARY, [...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+/** Starts the server binary in `folder` and waits for the log line that contains `readyLine`. */
+export async function launch(
+  args: readonly string[],
+  readyLine: string,
+  folder: string,
+): Promise<ChildProcess> {
+  const server = spawn(BINARY, [...args], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   await once(server, 'spawn').catch((cause: unknown) => {
     throw new Error(`no ${BINARY} on the PATH: run the tests with \`pnpm test\``, { cause })
   })
-  dieWithThisProcess(server)
+  dieWithThisProcess(server, folder)
   let log = ''
   server.stderr.on('data', (chunk) => {
     log += chunk
@@ -45,9 +52,10 @@ export async function end(server: ChildProcess, signal: 'SIGKILL' | 'SIGTERM'): 
   await gone
 }
 
-/** A shell that waits for the pipe from this process to close, however this process ends, and then kills `server`. */
-function dieWithThisProcess(server: ChildProcess): void {
-  const watch = spawn('sh', ['-c', 'read -r _; kill -9 "$0" 2>/dev/null', String(server.pid)], {
+/** A shell waits for the pipe from this process to close, however this process ends, and then clears up behind it. */
+function dieWithThisProcess(server: ChildProcess, folder: string): void {
+  const clearUp = 'read -r _; kill -9 "$0" 2>/dev/null; rm -rf "$1"'
+  const watch = spawn('sh', ['-c', clearUp, String(server.pid), folder], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })

@@ -69,7 +69,7 @@ export class RedisSentinel implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const { process } of this.#sentinels) await end(process, 'SIGKILL')
     for (const server of this.#servers) await server[Symbol.asyncDispose]()
-    await rm(this.#folder, { recursive: true })
+    await rm(this.#folder, { recursive: true, force: true })
   }
 
   async #watch(master: RedisServer, sentinels: number): Promise<void> {
@@ -80,20 +80,22 @@ export class RedisSentinel implements AsyncDisposable {
       file,
       `port ${port}
 bind 127.0.0.1
-dir ${this.#folder}
 sentinel monitor ${NAME} 127.0.0.1 ${master.port} ${quorum}
 sentinel down-after-milliseconds ${NAME} ${DOWN_AFTER_MS}
 sentinel failover-timeout ${NAME} 2000
 `,
     )
-    this.#sentinels.push({ port, process: await launch([file, '--sentinel'], '+monitor master') })
+    this.#sentinels.push({
+      port,
+      process: await launch([file, '--sentinel'], '+monitor master', this.#folder),
+    })
     // From 7.0 on, sentinels can be told to look and talk more often; older ones only take longer.
     await command(port, 'SENTINEL', 'DEBUG', ...HURRY).catch(() => {})
   }
 
   async #everySentinelSees(isSo: (seen: Record<string, string>) => boolean): Promise<void> {
     const look = async (port: number) => isSo(seen(await command(port, 'SENTINEL', 'MASTER', NAME)))
-    for (const { port } of this.#sentinels) await eventually(() => look(port), { withinMs: 20_000 })
+    for (const { port } of this.#sentinels) await eventually(() => look(port), { withinMs: 30_000 })
   }
 }
 

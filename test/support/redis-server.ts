@@ -41,7 +41,7 @@ export class RedisServer implements AsyncDisposable {
     for (;;) {
       const port = await freePort()
       try {
-        const process = await launch(commandLine(port, folder, args), READY)
+        const process = await launch(commandLine(port, args), READY, folder)
         return new RedisServer(port, folder, args, process)
       } catch (error) {
         // Another process took the port, or the cluster bus port, between the look and the start.
@@ -88,8 +88,8 @@ export class RedisServer implements AsyncDisposable {
   async restart({ args = [], until = 'ready' }: RestartOptions = {}): Promise<void> {
     await this.kill()
     this.#args = [...this.#args, ...args]
-    const line = commandLine(this.port, this.#folder, this.#args)
-    this.#process = await launch(line, until === 'ready' ? READY : LISTENING)
+    const line = until === 'ready' ? READY : LISTENING
+    this.#process = await launch(commandLine(this.port, this.#args), line, this.#folder)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -98,8 +98,8 @@ export class RedisServer implements AsyncDisposable {
   }
 }
 
-function commandLine(port: number, folder: string, args: readonly string[]): string[] {
-  const base = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '']
+function commandLine(port: number, args: readonly string[]): string[] {
+  const base = ['--port', String(port), '--bind', '127.0.0.1', '--save', '']
   // Replicas of a test need not wait the five seconds that let several share one dump.
   return [...base, '--repl-diskless-sync-delay', '0', ...args]
 }

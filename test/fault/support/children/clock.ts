@@ -1,4 +1,4 @@
-import { answerParent } from '../../support/answer-parent.ts'
+import { answerParent } from '../../../support/answer-parent.ts'
 
 /** Tells its wall clock, read in the two usual ways, and its monotonic clock; throws when asked to. */
 answerParent((request: 'clocks' | 'throw') => {
