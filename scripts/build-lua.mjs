@@ -3,8 +3,8 @@
 //
 // A file with a `-- Reply:` line is an operation; the others are parts of operations:
 //   -- #include NAME   puts lua/<capability>/NAME.lua in this place, the first time it is asked for
-//   -- #algorithms     puts the parts that define an algorithm in this place: all of them, or in a variant
-//                      of the operation just one, which a server compiles and runs faster
+//   -- #algorithms     puts the parts that define an algorithm in this place
+//   -- #per-algorithm  makes a script for each algorithm, with that one alone: it runs faster
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
@@ -39,14 +39,11 @@ function capability(folder) {
   )
   const algorithms = [...parts.keys()].filter((name) => parts.get(name).includes('\nalgorithms['))
   const operations = [...parts.keys()].filter((name) => parts.get(name).includes('\n-- Reply:'))
-  const scripts = operations.flatMap((name) => [
-    script(camel(name), expand(parts, name, algorithms)),
-    ...(parts.get(name).includes('-- #per-algorithm')
-      ? algorithms.map((algorithm) =>
-          script(`${name}:${algorithm}`, expand(parts, name, [algorithm])),
-        )
-      : []),
-  ])
+  const scripts = operations.flatMap((name) =>
+    parts.get(name).includes('\n-- #per-algorithm\n')
+      ? algorithms.map((one) => script(`${name}:${one}`, expand(parts, name, [one])))
+      : [script(camel(name), expand(parts, name, algorithms))],
+  )
   return `\n/** lua/${folder} */\nexport const ${camel(folder)}Scripts: {\n${scripts.map((s) => `  readonly ${s.key}: Script\n`).join('')}} = {\n${scripts.map((s) => s.text).join('')}}\n`
 }
 

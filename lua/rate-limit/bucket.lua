@@ -2,64 +2,54 @@
 -- anchor moves in whole periods only, so nothing is ever rounded.
 -- State: anchor in ms (6 bytes), units spent since (4 bytes).
 -- Twin: packages/core/src/rate-limit/algorithms/bucket.ts
-local LAYOUT, LONGEST_TTL_MS = '>I6I4', 1e15
+-- #include clock
 
 -- What is missing now, in units of 1/periodMs of a token.
-local function missing(state, policy, now)
-  return state.spent * policy.periodMs - (now - state.anchor) * policy.amount
+local function missing(policy, anchor, spent)
+  return spent * policy.periodMs - (now - anchor) * policy.amount
 end
 
-local function store(key, state, policy, now)
-  local ttlMs = math.ceil(missing(state, policy, now) / policy.amount)
-  local packed = struct.pack(LAYOUT, state.anchor, state.spent)
-  redis.call('SET', key, packed, 'PX', math.min(ttlMs, LONGEST_TTL_MS))
+local function storeBucket(key, policy, anchor, spent)
+  local ttlMs = min(1e15, ceil(missing(policy, anchor, spent) / policy.amount))
+  call('SET', key, pack('>I6I4', anchor, spent), 'PX', ttlMs)
 end
 
--- `room(policy)`: units that fit into an untouched bucket. `delayMs(state, policy, now)`: until a call's turn.
-local function bucket(room, delayMs)
-  local self = { delayMs = delayMs }
+-- `extra`: units that fit beyond the limit.
+local function bucket(extra)
+  return {
+    -- State: anchor, units spent since.
+    read = function(key, policy, cost)
+      local packed, anchor, spent = pcall('GET', key), now, 0
+      if type(packed) == 'string' and #packed == 10 then anchor, spent = unpack('>I6I4', packed) end
+      if anchor > now then anchor = now end -- A clock that was set back must not lock anyone out.
+      local lacking, limit = missing(policy, anchor, spent), policy.limit
+      if lacking <= 0 then anchor, spent, lacking = now, 0, 0 end
+      return cost <= limit and lacking <= (limit + extra - cost) * policy.periodMs, anchor, spent
+    end,
 
-  function self.read(key, policy, now)
-    local packed = redis.pcall('GET', key)
-    if type(packed) ~= 'string' or #packed ~= 10 then return { anchor = now, spent = 0 } end
-    local anchor, spent = struct.unpack(LAYOUT, packed)
-    local state = { anchor = anchor, spent = spent }
-    if anchor > now then
-      state.anchor = now -- A clock that was set back must not lock anyone out until it catches up.
-    elseif missing(state, policy, now) <= 0 then
-      state.anchor, state.spent = now, 0
-    end
-    return state
-  end
+    charge = function(key, policy, cost, anchor, spent)
+      local periods = floor((now - anchor) / policy.periodMs)
+      anchor, spent = anchor + periods * policy.periodMs, spent + cost - periods * policy.amount
+      storeBucket(key, policy, anchor, spent)
+      return anchor, spent
+    end,
 
-  function self.available(state, policy, now)
-    return math.floor((room(policy) * policy.periodMs - missing(state, policy, now)) / policy.periodMs)
-  end
+    refund = function(key, policy, cost, anchor, spent)
+      if missing(policy, anchor, spent - cost) <= 0 then
+        call('DEL', key)
+      else
+        storeBucket(key, policy, anchor, spent - cost)
+      end
+    end,
 
-  function self.waitMs(state, policy, now, cost)
-    local excess = missing(state, policy, now) + (cost - room(policy)) * policy.periodMs
-    return math.ceil(excess / policy.amount)
-  end
+    heal = function(key, policy, _, anchor, spent)
+      if call('PTTL', key) == -1 then storeBucket(key, policy, anchor, spent) end
+    end,
 
-  function self.resetMs(state, policy, now)
-    return math.ceil(missing(state, policy, now) / policy.amount)
-  end
-
-  function self.charge(key, state, policy, now, cost)
-    local periods = math.floor((now - state.anchor) / policy.periodMs)
-    state.anchor = state.anchor + periods * policy.periodMs
-    state.spent = state.spent + cost - periods * policy.amount
-    store(key, state, policy, now)
-  end
-
-  function self.refund(key, state, policy, now, cost)
-    state.spent = state.spent - cost
-    if missing(state, policy, now) > 0 then
-      store(key, state, policy, now)
-    else
-      redis.call('DEL', key)
-    end
-  end
-
-  return self
+    -- ms since the anchor, units spent since
+    tell = function(reply, at, _, _, anchor, spent)
+      reply[at + 1], reply[at + 2] = now - anchor, spent
+      return at + 2
+    end,
+  }
 end

@@ -1,37 +1,26 @@
--- Decides one or many subjects, each for itself: charges every policy if all admit the cost, or none.
--- KEYS: subject by subject, one key a policy. Only a server that is no cluster gets more than one subject a call.
--- ARGV: the policies (see standing.lua), then one cost a subject.
--- Reply: flat, six integers a key (see `report`).
+-- Decides one or many subjects under one policy, each subject for itself.
+-- KEYS: one key a subject. Only a server that is no cluster gets more than one a call.
+-- ARGV: the policy (see quota.lua), then one cost for all subjects or one for each.
+-- Reply: flat; for each key 1 (charged) or 0 (refused), and the state after it (see `tell`).
 -- Cost: O(1) a key; with a sliding log O(log n) when many entries left the window since the last call.
 -- #per-algorithm
--- #include standing
+-- #include quota
 
--- A refusal writes nothing, except to a key whose TTL was lost or outlasts what it remembers.
-local function heal(key, state, policy)
-  local resetMs = policy.algorithm.resetMs(state, policy, now)
-  if resetMs <= 0 then return end
-  local ttlMs = redis.call('PTTL', key)
-  if ttlMs == -1 or ttlMs > resetMs then redis.call('PEXPIRE', key, resetMs) end
-end
-
-local reply = {}
-for s = 0, #KEYS / #policies - 1 do
-  local cost = tonumber(ARGV[own + 1 + s])
-  local states, allowed, all = {}, {}, true
-  for p, policy in ipairs(policies) do
-    states[p] = policy.algorithm.read(KEYS[s * #policies + p], policy, now)
-    allowed[p] = fits(states[p], policy, cost)
-    all = all and allowed[p]
+local policy = policies[1]
+local algorithm = policy.algorithm
+local read, charge, heal, tell = algorithm.read, algorithm.charge, algorithm.heal, algorithm.tell
+local reply, at, one = {}, 0, #ARGV == own + 1
+for i = 1, #KEYS do
+  costText = ARGV[own + (one and 1 or i)]
+  local key, cost = KEYS[i], tonumber(costText)
+  local admits, a, b, c = read(key, policy, cost)
+  if admits then
+    reply[at + 1] = 1
+    a, b, c = charge(key, policy, cost, a, b, c)
+  else
+    reply[at + 1] = 0
+    heal(key, policy, a, b, c)
   end
-  for p, policy in ipairs(policies) do
-    local key, state, delayMs = KEYS[s * #policies + p], states[p], 0
-    if all then
-      delayMs = policy.algorithm.delayMs(state, policy, now)
-      policy.algorithm.charge(key, state, policy, now, cost)
-    else
-      heal(key, state, policy)
-    end
-    report(reply, state, policy, allowed[p], cost, delayMs)
-  end
+  at = tell(reply, at + 1, policy, cost, a, b, c)
 end
 return reply

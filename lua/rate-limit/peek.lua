@@ -1,20 +1,14 @@
--- Says what consume would decide for one subject, and changes nothing.
+-- Says what would be decided for one subject, and changes nothing.
 -- KEYS: one key a policy.
--- ARGV: the policies (see standing.lua), then the cost.
--- Reply: flat, six integers a key (see `report`).
--- Cost: as consume.
--- #include standing
+-- ARGV: the policies (see quota.lua), then the cost.
+-- Reply: flat; for each key 1 (the policy would admit it) or 0, and the state (see `tell`).
+-- Cost: as consume, for each key.
+-- #include quota
 
-local cost = tonumber(ARGV[own + 1])
-local states, allowed, all = {}, {}, true
+local reply, at, cost = {}, 0, tonumber(ARGV[own + 1])
 for p, policy in ipairs(policies) do
-  states[p] = policy.algorithm.read(KEYS[p], policy, now)
-  allowed[p] = fits(states[p], policy, cost)
-  all = all and allowed[p]
-end
-local reply = {}
-for p, policy in ipairs(policies) do
-  local delayMs = all and policy.algorithm.delayMs(states[p], policy, now) or 0
-  report(reply, states[p], policy, allowed[p], cost, delayMs)
+  local admits, a, b, c = policy.algorithm.read(KEYS[p], policy, cost)
+  reply[at + 1] = admits and 1 or 0
+  at = policy.algorithm.tell(reply, at + 1, policy, cost, a, b, c)
 end
 return reply

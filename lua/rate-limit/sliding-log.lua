@@ -3,20 +3,16 @@
 -- (3 bytes, modulo 2^24). What a window holds is the difference of two totals, so entries that have left need
 -- not be removed to be right; a few are, at each charge. The first entry is the newest one known to have left.
 -- Twin: packages/core/src/rate-limit/algorithms/sliding-log.ts
-local slidingLog = {}
-local LAYOUT, TIMES, TOTALS, TRIM = '>I5I3', 1099511627776, 16777216, 64
+-- #include clock
+local TIMES, TOTALS, TRIM = 1099511627776, 16777216, 64
 
--- Milliseconds from the entry's time to `now`; negative when the clock was set back.
-local function age(now, time)
+-- Milliseconds from an entry's time to now; negative when the clock was set back.
+local function age(time)
   return (now - time + TIMES / 2) % TIMES - TIMES / 2
 end
 
-local function since(total, earlier)
-  return (total - earlier) % TOTALS
-end
-
 local function entry(key, index)
-  return struct.unpack(LAYOUT, redis.call('LINDEX', key, index))
+  return unpack('>I5I3', call('LINDEX', key, index))
 end
 
 -- The first index in [low, length) for which `test(time, total)` holds, where it holds from some index on; else length.
@@ -26,9 +22,9 @@ local function search(key, low, length, test)
     low = probe + 1
     probe, step = probe + step, step * 2
   end
-  local high = math.min(probe, length)
+  local high = min(probe, length)
   while low < high do
-    local middle = math.floor((low + high) / 2)
+    local middle = floor((low + high) / 2)
     if test(entry(key, middle)) then
       high = middle
     else
@@ -38,79 +34,86 @@ local function search(key, low, length, test)
   return high
 end
 
-function slidingLog.read(key, policy, now)
-  local last = redis.pcall('LINDEX', key, -1)
-  if type(last) ~= 'string' or #last ~= 8 then
-    return { used = 0, fresh = true, foreign = last ~= false }
-  end
-  local newest, total = struct.unpack(LAYOUT, last)
-  local state = { key = key, length = redis.call('LLEN', key), newest = newest, total = total }
-  local first = search(key, 1, state.length, function(time)
-    return age(now, time) < policy.periodMs
+-- Milliseconds until `units` more than the window now holds room for have left it.
+local function untilLeft(key, policy, log, units)
+  if units <= 0 then return 0 end
+  local index = search(key, log.gone + 1, log.length, function(_, total)
+    return (total - log.before) % TOTALS >= units
   end)
-  state.gone = first - 1
-  local _, before = entry(key, state.gone)
-  state.before, state.used = before, since(total, before)
-  return state
+  return policy.periodMs - age((entry(key, index)))
 end
 
-function slidingLog.available(state, policy)
-  return policy.limit - state.used
-end
-
-function slidingLog.waitMs(state, policy, now, cost)
-  local target = state.used + cost - policy.limit
-  local index = search(state.key, state.gone + 1, state.length, function(_, total)
-    return since(total, state.before) >= target
-  end)
-  return policy.periodMs - age(now, (entry(state.key, index)))
-end
-
-function slidingLog.resetMs(state, policy, now)
-  return state.used > 0 and policy.periodMs - age(now, state.newest) or 0
-end
-
-function slidingLog.delayMs()
-  return 0
-end
-
-function slidingLog.charge(key, state, policy, now, cost)
-  if state.fresh then
-    if state.foreign then redis.call('DEL', key) end
-    state.key, state.gone, state.before, state.total = key, 0, 0, 0
-    state.newest, state.length = now % TIMES, 1
-    redis.call('RPUSH', key, struct.pack(LAYOUT, state.newest, 0))
-  end
-  -- A clock that was set back must not bring entries out of order.
-  if age(now, state.newest) > 0 then state.newest = now % TIMES end
-  state.total = (state.total + cost) % TOTALS
-  state.used = state.used + cost
-  redis.call('RPUSH', key, struct.pack(LAYOUT, state.newest, state.total))
-  state.length = state.length + 1
-  if state.gone > 0 then
-    local trimmed = math.min(state.gone, TRIM)
-    redis.call('LTRIM', key, trimmed, -1)
-    state.gone, state.length = state.gone - trimmed, state.length - trimmed
-  end
-  redis.call('PEXPIRE', key, slidingLog.resetMs(state, policy, now))
-end
-
--- Takes units from the newest entries, at most TRIM entries in one call; returns what is still to be given back.
-function slidingLog.refund(key, state, policy, now, cost)
-  local left = math.min(cost, state.used)
-  for _ = 1, TRIM do
-    if left == 0 then return 0 end
-    local time, total = entry(key, -1)
-    local _, earlier = entry(key, -2)
-    local spent = since(total, earlier)
-    if spent > left then
-      redis.call('LSET', key, -1, struct.pack(LAYOUT, time, (total - left) % TOTALS))
-      return 0
+algorithms['sliding-log'] = {
+  -- State: units in the window, and the log: key, length, newest time, total, `gone` (the newest entry that left) and its total.
+  read = function(key, policy, cost)
+    local last = pcall('LINDEX', key, -1)
+    if type(last) ~= 'string' or #last ~= 8 then
+      return cost <= policy.limit, 0, { key = key, foreign = last, length = 0, newest = now % TIMES, total = 0, gone = 0, before = 0 }
     end
-    redis.call('RPOP', key)
-    left = left - spent
-  end
-  return left
-end
+    local newest, total = unpack('>I5I3', last)
+    local length = call('LLEN', key)
+    local gone = search(key, 1, length, function(time)
+      return age(time) < policy.periodMs
+    end) - 1
+    local _, before = entry(key, gone)
+    local log = { key = key, length = length, newest = newest, total = total, gone = gone, before = before }
+    local used = (total - before) % TOTALS
+    return used + cost <= policy.limit, used, log
+  end,
 
-algorithms['sliding-log'] = slidingLog
+  charge = function(key, policy, cost, used, log)
+    -- A clock that was set back must not bring entries out of order.
+    if age(log.newest) > 0 then log.newest = now % TIMES end
+    log.total = (log.total + cost) % TOTALS
+    local added = pack('>I5I3', log.newest, log.total)
+    if log.length == 0 then
+      if log.foreign then call('DEL', key) end
+      call('RPUSH', key, pack('>I5I3', log.newest, 0), added)
+      log.length = 2
+    else
+      call('RPUSH', key, added)
+      log.length = log.length + 1
+    end
+    if log.gone > 0 then
+      local trimmed = min(log.gone, TRIM)
+      call('LTRIM', key, trimmed, -1)
+      log.gone, log.length = log.gone - trimmed, log.length - trimmed
+    end
+    call('PEXPIRE', key, policy.periodMs - age(log.newest))
+    return used + cost, log
+  end,
+
+  -- Takes units from the newest entries, at most TRIM entries in one call; returns what is still to be given back.
+  refund = function(key, _, cost, used)
+    local left = min(cost, used)
+    for _ = 1, TRIM do
+      if left == 0 then return 0 end
+      local time, total = entry(key, -1)
+      local _, earlier = entry(key, -2)
+      local spent = (total - earlier) % TOTALS
+      if spent > left then
+        call('LSET', key, -1, pack('>I5I3', time, (total - left) % TOTALS))
+        return 0
+      end
+      call('RPOP', key)
+      left = left - spent
+    end
+    return left
+  end,
+
+  heal = function(key, policy, _, log)
+    if call('PTTL', key) == -1 then
+      call('PEXPIRE', key, max(1, policy.periodMs - age(log.newest)))
+    end
+  end,
+
+  -- units in the window, ms until `cost` fits, until one more unit fits than now, until the window is empty
+  tell = function(reply, at, policy, cost, used, log)
+    local key = log.key
+    reply[at + 1] = used
+    reply[at + 2] = cost <= policy.limit and untilLeft(key, policy, log, used + cost - policy.limit) or 0
+    reply[at + 3] = untilLeft(key, policy, log, min(used, max(1, used + 1 - policy.limit)))
+    reply[at + 4] = used > 0 and policy.periodMs - age(log.newest) or 0
+    return at + 4
+  end,
+}

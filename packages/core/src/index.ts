@@ -12,6 +12,8 @@ export { addressKey } from './http/client-address.ts'
 export { type HeaderFormat, rateLimitFieldNames } from './http/fields.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 export type { Decision, DecisionSource, PolicyState } from './rate-limit/decision.ts'
+export { type FlexibleOptions, fromFlexible } from './rate-limit/flexible.ts'
+export type { FlexibleLimiter } from './rate-limit/flexible-counter.ts'
 export {
   createRateLimiter,
   type OnStoreFailure,

@@ -118,7 +118,11 @@ function compose(policies: readonly Described[]): ConstantText {
 }
 
 function quotaPolicy({ name, limit, windowMs }: Described): string {
-  return `${sfString(name)};q=${wholeUnits(limit)};w=${Math.max(1, secondsUp(windowMs))}`
+  const quota = `${sfString(name)};q=${wholeUnits(limit)}`
+  // `w` is optional: a count that never starts afresh has no window (see `fromFlexible`).
+  return windowMs === Number.POSITIVE_INFINITY
+    ? quota
+    : `${quota};w=${Math.max(1, secondsUp(windowMs))}`
 }
 
 /** RFC 9651, section 4.1.6; policy names are printable ASCII since their construction. */

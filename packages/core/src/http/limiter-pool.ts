@@ -5,6 +5,7 @@ import {
   type RateLimiterOptions,
 } from '../rate-limit/limiter.ts'
 import { checkPolicies, type Policy } from '../rate-limit/policy.ts'
+import type { Store } from '../store.ts'
 
 /**
  * The limiters of a route whose policies depend on the request. Equal policies share a limiter, and all
@@ -12,10 +13,14 @@ import { checkPolicies, type Policy } from '../rate-limit/policy.ts'
  */
 export class LimiterPool {
   readonly #options: Omit<RateLimiterOptions, 'policy'>
+  readonly #store: Store
   readonly #limiters = new Map<string, RateLimiter>()
 
   constructor(options: Omit<RateLimiterOptions, 'policy'>) {
-    this.#options = { ...options, store: options.store ?? memoryStore() }
+    this.#options = options
+    this.#store = options.store ?? memoryStore()
+    // A store that cannot limit rates throws here, at construction, not at the first request.
+    void this.#store.rateLimit
   }
 
   /** @throws ConfigurationError (`configuration`) when the application's function gave no policies. */
@@ -29,17 +34,20 @@ export class LimiterPool {
       this.#limiters.set(content, known)
       return known
     }
-    const limiter = createRateLimiter({ ...this.#nextOptions(), policy: policies })
+    const limiter = createRateLimiter({
+      ...this.#options,
+      store: this.#nextStore(),
+      policy: policies,
+    })
     this.#limiters.set(content, limiter)
     if (this.#limiters.size > MAX_LIMITERS) this.#dropOldest()
     return limiter
   }
 
   /** The warning of unnamed limiters counts routes by their store: one route's later limiters bring a copy. */
-  #nextOptions(): Omit<RateLimiterOptions, 'policy'> {
-    const { store } = this.#options
-    if (this.#limiters.size === 0 || !store) return this.#options
-    return { ...this.#options, store: { ...store, close: () => store.close() } }
+  #nextStore(): Store {
+    const store = this.#store
+    return this.#limiters.size === 0 ? store : { ...store, close: () => store.close() }
   }
 
   #dropOldest(): void {

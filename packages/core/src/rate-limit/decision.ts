@@ -10,7 +10,7 @@ export interface PolicyState {
   readonly allowed: boolean
   /** The limit or capacity. */
   readonly limit: number
-  /** The window, or the time a bucket takes to fill, in milliseconds. */
+  /** The window, or the time a bucket takes to fill, in milliseconds; Infinity for one that never ends. */
   readonly windowMs: number
   readonly remaining: number
   /** Milliseconds until this cost fits; 0 when allowed, Infinity when it never can. */

@@ -30,8 +30,8 @@ export class MemoryRateLimitStore implements RateLimitStore {
     return seen.map(({ policy, key, stored, state }) => {
       const algorithm = algorithmOf(policy)
       const allowed = all || fits(state, policy, now, cost)
-      const delayMs = all ? algorithm.delayMs(state, policy, now) : 0
       const after = all ? algorithm.charge(state, policy, now, cost) : state
+      const delayMs = all ? algorithm.delayMs(after, policy, now, cost) : 0
       if (all || stored) this.#write(key, after, policy, now)
       return standing(after, policy, now, { allowed, cost, delayMs })
     })
@@ -43,7 +43,7 @@ export class MemoryRateLimitStore implements RateLimitStore {
     const all = seen.every(({ policy, state }) => fits(state, policy, now, cost))
     return seen.map(({ policy, state }) => {
       const allowed = all || fits(state, policy, now, cost)
-      const delayMs = all ? algorithmOf(policy).delayMs(state, policy, now) : 0
+      const delayMs = all ? algorithmOf(policy).delayMs(state, policy, now, 0) : 0
       return standing(state, policy, now, { allowed, cost, delayMs })
     })
   }

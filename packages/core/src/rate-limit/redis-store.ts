@@ -4,6 +4,7 @@ import type { RedisPort } from '../redis/client.ts'
 import { keyPart } from '../redis/keys.ts'
 import { isReplyError, runScript } from '../redis/script-runner.ts'
 import type { Algorithm, Policy } from './policy.ts'
+import { decodeStandings, replyWidth } from './redis-replies.ts'
 import type { Quota, RateLimitStore, Standing } from './store.ts'
 
 /** Keeps spent quota in Redis: one script a decision, or a decision each for the subjects of one tick. */
@@ -26,7 +27,7 @@ export class RedisRateLimitStore implements RateLimitStore {
     const plan = this.#plan(quota)
     const keys = this.#keys(plan, subject)
     return new Promise((resolve, reject) => {
-      const call: Call = { keys, cost: String(cost), resolve, reject }
+      const call: Call = { keys, cost, resolve, reject }
       if (this.#oneSlot) void this.#decide(plan, [call])
       else this.#batch.add(plan, call)
     })
@@ -36,7 +37,7 @@ export class RedisRateLimitStore implements RateLimitStore {
     const plan = this.#plan(quota)
     const args = [...plan.args, String(cost)]
     const reply = await this.#run(rateLimitScripts.peek, this.#keys(plan, subject), args)
-    return decodeStandings(reply, 0, plan.size)
+    return decodeStandings(decodeIntegers(reply), 0, quota.policies, { cost, charging: false })
   }
 
   async refund(quota: Quota, subject: string, cost: number): Promise<void> {
@@ -56,11 +57,16 @@ export class RedisRateLimitStore implements RateLimitStore {
 
   async #decide(plan: Plan, calls: readonly Call[]): Promise<void> {
     const keys = calls.flatMap((call) => call.keys)
-    const args = [...plan.args, ...calls.map((call) => call.cost)]
+    const args = [...plan.args, ...costs(calls)]
     try {
-      const reply = await this.#run(plan.consume, keys, args)
+      const reply = decodeIntegers(await this.#run(plan.consume, keys, args))
       for (const [index, call] of calls.entries())
-        call.resolve(decodeStandings(reply, index, plan.size))
+        call.resolve(
+          decodeStandings(reply, index * plan.width, plan.policies, {
+            cost: call.cost,
+            charging: true,
+          }),
+        )
     } catch (error) {
       // Nothing ran: a server that takes no keys of different slots looked at them first.
       if (calls.length > 1 && isReplyError(error, 'CROSSSLOT')) {
@@ -96,7 +102,9 @@ const BATCH = 16
 
 /** What can be prepared of a quota's calls. */
 interface Plan {
-  readonly size: number
+  readonly policies: readonly Policy[]
+  /** Numbers in a reply for one subject. */
+  readonly width: number
   readonly suffixes: readonly string[]
   readonly args: readonly string[]
   readonly consume: Script
@@ -104,14 +112,15 @@ interface Plan {
 
 interface Call {
   readonly keys: readonly string[]
-  readonly cost: string
+  readonly cost: number
   readonly resolve: (standings: readonly Standing[]) => void
   readonly reject: (error: unknown) => void
 }
 
 function planOf({ name, policies }: Quota): Plan {
   return {
-    size: policies.length,
+    policies,
+    width: policies.reduce((sum, policy) => sum + replyWidth(policy), 0),
     suffixes: policies.map((policy) => suffix(name, policy)),
     args: [
       String(policies.length),
@@ -120,6 +129,7 @@ function planOf({ name, policies }: Quota): Plan {
         String(limit),
         String(rate.amount),
         String(rate.periodMs),
+        String(algorithm === 'sliding-window' ? 2 * rate.periodMs : rate.periodMs),
       ]),
     ],
     consume: consumeScript(policies),
@@ -127,10 +137,18 @@ function planOf({ name, policies }: Quota): Plan {
 }
 
 function consumeScript(policies: readonly Policy[]): Script {
-  const [first] = policies
-  return first && policies.every((policy) => policy.algorithm === first.algorithm)
+  const [first, second] = policies
+  return first && !second
     ? rateLimitScripts[`consume:${first.algorithm}`]
-    : rateLimitScripts.consume
+    : rateLimitScripts.consumeAll
+}
+
+/** One cost for all where it is the same, as it nearly always is. */
+function costs(calls: readonly Call[]): readonly string[] {
+  const first = calls[0]?.cost
+  return calls.every((call) => call.cost === first)
+    ? [String(first)]
+    : calls.map((call) => String(call.cost))
 }
 
 /** Names only where they are not the defaults: most keys stay short. */
@@ -146,25 +164,6 @@ const letters: { readonly [Name in Algorithm]: string } = {
   'sliding-log': 'l',
   'token-bucket': 't',
   'leaky-bucket': 'k',
-}
-
-const FIELDS = 6
-
-/** The `report` of lua/rate-limit/standing.lua, for the subject at `index`. */
-function decodeStandings(reply: unknown, index: number, policies: number): readonly Standing[] {
-  const numbers = decodeIntegers(reply)
-  return Array.from({ length: policies }, (_, policy) => {
-    const at = (index * policies + policy) * FIELDS
-    const field = (offset: number) => numbers[at + offset] ?? Number.NaN
-    return {
-      allowed: field(0) === 1,
-      remaining: field(1),
-      retryAfterMs: field(2) < 0 ? Number.POSITIVE_INFINITY : field(2),
-      resetMs: field(3),
-      nextMs: field(4),
-      delayMs: field(5),
-    }
-  })
 }
 
 function decodeIntegers(reply: unknown): number[] {

@@ -22,7 +22,9 @@ export const tokenBucketAlgorithm: CountingAlgorithm<BucketState> = bucket({
  */
 export const leakyBucketAlgorithm: CountingAlgorithm<BucketState> = bucket({
   room: ({ limit }) => (limit > 0 ? limit + 1 : 0),
-  delayMs: (state, policy, now) => Math.ceil(missing(state, policy, now) / policy.rate.amount),
+  delayMs({ anchor, spent }, policy, now, cost) {
+    return Math.ceil(missing({ anchor, spent: spent - cost }, policy, now) / policy.rate.amount)
+  },
 })
 
 function bucket(kind: {

@@ -22,7 +22,7 @@ export function remaining(state: unknown, policy: Policy, now: number): number {
   return Math.max(0, Math.min(policy.limit, available))
 }
 
-/** What to report of a state: the same lines as `report` in `lua/rate-limit/standing.lua`. */
+/** What to report of a state. `delayMs` is the caller's to say, since it depends on whether the cost was charged. */
 export function standing(
   state: unknown,
   policy: Policy,
