@@ -1,0 +1,25 @@
+import type { Store } from '@sluice/express'
+import type { Express } from 'express'
+import type { Terminal } from './terminal.ts'
+
+/** One part of the demo: routes of its own, and a play that drives them with real requests. */
+export interface Act {
+  readonly title: string
+  /** Adds the act's routes to the application. */
+  mount(app: Express, store: Store): void
+  /** Sends the requests and draws what came of them. Rejects with {@link Mishap} when it cannot. */
+  play(url: string, terminal: Terminal): Promise<void>
+  /** What to type to try the routes by hand. */
+  curls(url: string): readonly string[]
+  /** The same pictures as files: the same at every run. */
+  pictures(): Promise<readonly Picture[]>
+}
+
+/** A file to write. */
+export interface Picture {
+  readonly fileName: string
+  readonly svg: string
+}
+
+/** Something outside of the program is wrong; the message says what, and what to do about it. */
+export class Mishap extends Error {}

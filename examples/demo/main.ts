@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import express from 'express'
+import { type Act, Mishap } from './act.ts'
+import { openStore } from './open-store.ts'
+import { Terminal } from './terminal.ts'
+import { tooFast } from './too-fast/act.ts'
+
+const acts: readonly Act[] = [tooFast]
+
+const USAGE = `Usage: demo [--serve | --svg <folder>]
+  (nothing)       play the acts: real requests, pictures in the terminal, then end
+  --serve         keep the server up and print the curl lines to try
+  --svg <folder>  write the pictures as SVG files, from a simulated clock
+With REDIS_URL set, the limits are kept there instead of in memory.`
+
+try {
+  const { serve, svg } = options()
+  if (svg) await writePictures(svg)
+  else await withServer(serve ? keepUp : playAll)
+} catch (error) {
+  console.error(error instanceof Mishap ? error.message : error)
+  process.exit(1) // a server that never answers must not hold the process
+}
+
+function options(): { serve?: boolean; svg?: string } {
+  try {
+    const known = { serve: { type: 'boolean' }, svg: { type: 'string' } } as const
+    return parseArgs({ options: known }).values
+  } catch (error) {
+    throw new Mishap(`${(error as Error).message}\n${USAGE}`)
+  }
+}
+
+async function withServer(use: (url: string, place: string) => Promise<void>): Promise<void> {
+  await using opened = await openStore(process.env['REDIS_URL'])
+  const app = express()
+  for (const act of acts) act.mount(app, opened.store)
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  try {
+    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, opened.place)
+  } finally {
+    server.close()
+    server.closeAllConnections()
+  }
+}
+
+async function playAll(url: string, place: string): Promise<void> {
+  const terminal = new Terminal(process.stdout)
+  terminal.print([`Sluice with Express on ${url}, limits kept ${place}`])
+  for (const [index, act] of acts.entries()) {
+    terminal.print(['', terminal.bold(`Act ${index + 1}: ${act.title}`)])
+    await act.play(url, terminal)
+  }
+  terminal.print(['', 'Try it by hand: run the demo again with --serve.'])
+}
+
+async function keepUp(url: string, place: string): Promise<void> {
+  console.log(`Sluice with Express on ${url}, limits kept ${place}\n\nTry:`)
+  for (const line of acts.flatMap((act) => act.curls(url))) console.log(`  ${line}`)
+  console.log('\nCtrl-C stops the server.')
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+  console.log('\nStopped.')
+}
+
+async function writePictures(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  for (const { fileName, svg } of (await Promise.all(acts.map((act) => act.pictures()))).flat()) {
+    await writeFile(join(folder, fileName), svg)
+    console.log(join(folder, fileName))
+  }
+}
