@@ -41,31 +41,39 @@ export interface Decision {
   readonly policies: readonly PolicyState[]
 }
 
-/** Brings the standings of all policies together into one decision. */
+/** Brings the standings of all policies together into one decision. On every request's way: plain loops. */
 export function decide(
   policies: readonly Policy[],
   standings: readonly Standing[],
   source: DecisionSource,
 ): Decision {
-  const states = policies.map((policy, index) => describe(policy, standings[index]))
-  const refused = states.filter((state) => !state.allowed)
-  const telling = refused.length > 0 ? refused.reduce(longerWait) : states.reduce(nearerToLimit)
-  const allowed = refused.length === 0
+  const states: PolicyState[] = []
+  let telling: PolicyState | undefined
+  let delayMs = 0
+  for (const [index, policy] of policies.entries()) {
+    const standing = standings[index]
+    if (!standing) throw new TypeError(`the store gave no standing for policy ${policy.name}`)
+    const state = describe(policy, standing)
+    states.push(state)
+    if (!telling || tellsMore(state, telling)) telling = state
+    if (standing.delayMs > delayMs) delayMs = standing.delayMs
+  }
+  if (!telling) throw new TypeError('a decision needs at least one policy')
+  const { allowed, name, limit, remaining, retryAfterMs, resetMs } = telling
   return {
     allowed,
-    policy: telling.name,
-    limit: telling.limit,
-    remaining: telling.remaining,
-    retryAfterMs: allowed ? 0 : telling.retryAfterMs,
-    resetMs: telling.resetMs,
-    delayMs: allowed ? Math.max(...standings.map((standing) => standing.delayMs)) : 0,
+    policy: name,
+    limit,
+    remaining,
+    retryAfterMs,
+    resetMs,
+    delayMs: allowed ? delayMs : 0,
     source,
     policies: states,
   }
 }
 
-function describe(policy: Policy, standing: Standing | undefined): PolicyState {
-  if (!standing) throw new TypeError(`the store gave no standing for policy ${policy.name}`)
+function describe(policy: Policy, standing: Standing): PolicyState {
   return {
     name: policy.name,
     allowed: standing.allowed,
@@ -78,10 +86,8 @@ function describe(policy: Policy, standing: Standing | undefined): PolicyState {
   }
 }
 
-function longerWait(a: PolicyState, b: PolicyState): PolicyState {
-  return b.retryAfterMs > a.retryAfterMs ? b : a
-}
-
-function nearerToLimit(a: PolicyState, b: PolicyState): PolicyState {
-  return b.remaining < a.remaining ? b : a
+/** A refusal tells more than an admission, a longer wait more than a shorter one, else what is nearer to its limit. */
+function tellsMore(a: PolicyState, b: PolicyState): boolean {
+  if (a.allowed !== b.allowed) return b.allowed
+  return a.allowed ? a.remaining < b.remaining : a.retryAfterMs > b.retryAfterMs
 }

@@ -38,9 +38,13 @@ export function countersOf(limiter: unknown): readonly Counter[] {
   return Array.isArray(members) ? members.map(counterOf) : [counterOf(limiter)]
 }
 
-/** A property of anything, since limiters come as they are. */
+/** A property of anything. Limiters that an application wrote inherit getters that throw: they tell nothing. */
 export function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+  try {
+    return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function counterOf(limiter: unknown): Counter {

@@ -167,15 +167,12 @@ class StoreLimiter implements RateLimiter {
 
   async consume(
     key: string,
-    options: { readonly cost?: number; readonly signal?: AbortSignal } = {},
+    { cost = 1, signal }: { readonly cost?: number; readonly signal?: AbortSignal } = {},
   ): Promise<Decision> {
-    const { cost = 1, signal } = options
     check('consume', key, cost)
     signal?.throwIfAborted()
-    if (!this.#store.remote)
-      return decide(this.policies, await this.#store.consume(this.#quota, key, cost), 'store')
-    const known = this.#denied.get(key, cost)
-    return known ? decide(this.policies, known, 'cache') : this.#consumeRemote(key, cost, signal)
+    if (this.#store.remote) return this.#consumeRemote(key, cost, signal)
+    return decide(this.policies, await this.#store.consume(this.#quota, key, cost), 'store')
   }
 
   async peek(key: string, { cost = 1 }: { readonly cost?: number } = {}): Promise<Decision> {
@@ -194,21 +191,26 @@ class StoreLimiter implements RateLimiter {
     await this.#changing(key, 'reset', () => this.#store.reset(this.#quota, key))
   }
 
-  async #consumeRemote(key: string, cost: number, signal?: AbortSignal): Promise<Decision> {
+  #consumeRemote(
+    key: string,
+    cost: number,
+    signal: AbortSignal | undefined,
+  ): Decision | Promise<Decision> {
+    const known = this.#denied.get(key, cost)
+    if (known) return decide(this.policies, known, 'cache')
     const mark = this.#denied.mark(key)
-    try {
-      const standings = await this.#guard.call(
-        'rate-limit.consume',
-        () => this.#store.consume(this.#quota, key, cost),
-        signal,
-      )
-      const decision = decide(this.policies, standings, 'store')
-      if (!decision.allowed) this.#denied.set(key, cost, standings, mark)
-      return decision
-    } catch (error) {
-      if (signal?.aborted) throw error
-      return this.#degraded(key, cost)
-    }
+    const ask = () => this.#store.consume(this.#quota, key, cost)
+    return this.#guard.call('rate-limit.consume', ask, signal).then(
+      (standings) => {
+        const decision = decide(this.policies, standings, 'store')
+        if (!decision.allowed) this.#denied.set(key, cost, standings, mark)
+        return decision
+      },
+      (error: unknown) => {
+        if (signal?.aborted) throw error
+        return this.#degraded(key, cost)
+      },
+    )
   }
 
   /** What makes room must not be hidden by a refusal remembered before, during or after it. */

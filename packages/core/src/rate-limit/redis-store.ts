@@ -13,7 +13,7 @@ export class RedisRateLimitStore implements RateLimitStore {
   readonly #redis: RedisPort
   readonly #prefix: string
   readonly #plans = new WeakMap<Quota, Plan>()
-  readonly #batch = new Batch<Plan, Call>(BATCH, (plan, calls) => void this.#decide(plan, calls))
+  readonly #batch = new Batch<Plan, Call>(BATCH, (plan, calls) => this.#decide(plan, calls))
   /** One hash slot a command: a cluster, or what turned out to be one behind a proxy. */
   #oneSlot: boolean
 

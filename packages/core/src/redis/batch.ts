@@ -1,32 +1,49 @@
 /**
  * Gathers what is asked in one turn of the event loop, group by group, so that it travels together: a
- * server spends more on reading a request than on answering it. When nothing of the group is under way an item leaves
- * with its own tick; bounded, because a long batch makes its first caller wait for its last.
+ * server spends more on reading a request than on answering it. Bounded, because a long batch makes its
+ * first caller wait for its last. While nothing is under way there is nothing to gain by waiting: what is asked then
+ * leaves at the end of its own tick.
  */
 export class Batch<Group extends object, Item> {
   readonly #max: number
-  readonly #send: (group: Group, items: readonly Item[]) => void
-  readonly #gathered = new Map<Group, Item[]>()
+  readonly #send: (group: Group, items: readonly Item[]) => Promise<void>
+  #gathered = new Map<Group, Item[]>()
+  #underWay = 0
+  #scheduled = false
 
-  constructor(max: number, send: (group: Group, items: readonly Item[]) => void) {
+  /** `send` never rejects. */
+  constructor(max: number, send: (group: Group, items: readonly Item[]) => Promise<void>) {
     this.#max = max
     this.#send = send
   }
 
   add(group: Group, item: Item): void {
     const items = this.#gathered.get(group)
-    if (!items) {
-      if (this.#gathered.size === 0) setImmediate(() => this.#flush())
-      this.#gathered.set(group, [item])
-    } else if (items.push(item) >= this.#max) {
-      this.#gathered.set(group, [])
-      this.#send(group, items)
+    if (!items) this.#gathered.set(group, [item])
+    else if (items.push(item) >= this.#max) {
+      this.#gathered.delete(group)
+      this.#depart(group, items)
     }
+    if (!this.#scheduled) this.#schedule()
   }
 
-  #flush(): void {
-    const gathered = [...this.#gathered]
-    this.#gathered.clear()
-    for (const [group, items] of gathered) if (items.length > 0) this.#send(group, items)
+  #schedule(): void {
+    this.#scheduled = true
+    if (this.#underWay === 0) process.nextTick(this.#flush)
+    else setImmediate(this.#flush)
+  }
+
+  readonly #flush = (): void => {
+    this.#scheduled = false
+    const gathered = this.#gathered
+    this.#gathered = new Map()
+    for (const [group, items] of gathered) this.#depart(group, items)
+  }
+
+  #depart(group: Group, items: readonly Item[]): void {
+    this.#underWay++
+    void this.#send(group, items).finally(() => {
+      this.#underWay--
+    })
   }
 }

@@ -1,62 +1,94 @@
 import { StoreUnavailableError } from '../errors.ts'
 import { emit } from '../events.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
-import { Deadlines } from './deadline.ts'
+import { Deadlines, type Pending } from './deadline.ts'
 
 /**
  * The only way to a remote store: with a deadline, through the circuit, never repeated. What it rejects
  * with is a {@link StoreUnavailableError} (the call may have happened), or the caller's abort reason.
  */
 export class StoreGuard {
-  readonly #deadlines: Deadlines
-  readonly #timeoutMs: number
-  readonly #circuit: CircuitBreaker | undefined
+  readonly timeoutMs: number
+  readonly deadlines: Deadlines
+  readonly circuit: CircuitBreaker | undefined
 
   constructor(timeoutMs: number, circuit: CircuitBreaker | undefined) {
-    this.#timeoutMs = timeoutMs
-    this.#deadlines = new Deadlines(timeoutMs)
-    this.#circuit = circuit
+    this.timeoutMs = timeoutMs
+    this.deadlines = new Deadlines(timeoutMs)
+    this.circuit = circuit
   }
 
   call<T>(operation: string, ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (signal?.aborted) return Promise.reject(signal.reason)
-    if (this.#circuit?.isOpen) return Promise.reject(circuitOpen())
+    if (this.circuit?.isOpen) return Promise.reject(circuitOpen())
     return new Promise<T>((resolve, reject) => {
-      let open = true
-      /** Runs `outcome` for whatever comes first: answer, error, deadline or abort. What comes later is ignored. */
-      const first = (outcome: () => void) => {
-        if (!open) return
-        open = false
-        stopClock()
-        signal?.removeEventListener('abort', onAbort)
-        outcome()
-      }
-      const fail = (error: StoreUnavailableError) => {
-        this.#failed(operation, error)
-        reject(error)
-      }
-      const onAbort = () => first(() => reject(signal?.reason))
-      const stopClock = this.#deadlines.start(() => first(() => fail(this.#late())))
-      signal?.addEventListener('abort', onAbort)
-      ask().then(
-        (answer) =>
-          first(() => {
-            this.#circuit?.succeeded()
-            resolve(answer)
-          }),
-        (cause: unknown) =>
-          first(() => fail(new StoreUnavailableError('failure', 'it reported an error', cause))),
-      )
+      const call = new GuardedCall(this, operation, resolve, reject, signal)
+      ask().then(call.answered, call.failed)
     })
   }
+}
 
-  #failed(operation: string, error: StoreUnavailableError): void {
-    this.#circuit?.failed()
-    emit('sluice:store', () => ({ type: 'failure', operation, error }))
+/** One call under way. Whatever comes first counts: answer, error, deadline or abort; the rest is ignored. */
+class GuardedCall<T> implements Pending {
+  dueAt = 0
+  earlier: Pending | undefined
+  later: Pending | undefined
+  #settled = false
+  readonly #guard: StoreGuard
+  readonly #operation: string
+  readonly #resolve: (answer: T) => void
+  readonly #reject: (error: unknown) => void
+  readonly #signal: AbortSignal | undefined
+
+  constructor(
+    guard: StoreGuard,
+    operation: string,
+    resolve: (answer: T) => void,
+    reject: (error: unknown) => void,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#guard = guard
+    this.#operation = operation
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#signal = signal
+    guard.deadlines.start(this)
+    signal?.addEventListener('abort', this.#aborted)
   }
 
-  #late(): StoreUnavailableError {
-    return new StoreUnavailableError('deadline', `no answer within ${this.#timeoutMs} ms`)
+  readonly answered = (answer: T): void => {
+    if (this.#isLate()) return
+    this.#guard.circuit?.succeeded()
+    this.#resolve(answer)
+  }
+
+  readonly failed = (cause: unknown): void => {
+    if (this.#isLate()) return
+    this.#fail(new StoreUnavailableError('failure', 'it reported an error', cause))
+  }
+
+  expire(): void {
+    if (this.#isLate()) return
+    const { timeoutMs } = this.#guard
+    this.#fail(new StoreUnavailableError('deadline', `no answer within ${timeoutMs} ms`))
+  }
+
+  readonly #aborted = (): void => {
+    if (!this.#isLate()) this.#reject(this.#signal?.reason)
+  }
+
+  #isLate(): boolean {
+    if (this.#settled) return true
+    this.#settled = true
+    this.#guard.deadlines.end(this)
+    this.#signal?.removeEventListener('abort', this.#aborted)
+    return false
+  }
+
+  #fail(error: StoreUnavailableError): void {
+    this.#guard.circuit?.failed()
+    emit('sluice:store', () => ({ type: 'failure', operation: this.#operation, error }))
+    this.#reject(error)
   }
 }
 
