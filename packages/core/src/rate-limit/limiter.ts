@@ -207,7 +207,7 @@ class StoreLimiter implements RateLimiter {
         return decision
       },
       (error: unknown) => {
-        if (signal?.aborted) throw error
+        if (signal?.aborted) throw signal.reason
         return this.#degraded(key, cost)
       },
     )
