@@ -47,10 +47,14 @@ export function redisStore(
   const circuit = new CircuitBreaker(() =>
     redis.send(probeKey, ['SET', probeKey, '1', 'PX', '1000']),
   )
+  const rateLimit = new RedisRateLimitStore(redis, prefix)
   return {
-    rateLimit: new RedisRateLimitStore(redis, prefix),
+    rateLimit,
     circuit,
-    close: async () => circuit.close(),
+    close: async () => {
+      rateLimit.close()
+      circuit.close()
+    },
   }
 }
 

@@ -3,6 +3,7 @@ import { Batch } from '../redis/batch.ts'
 import type { RedisPort } from '../redis/client.ts'
 import { keyPart } from '../redis/keys.ts'
 import { isReplyError, runScript } from '../redis/script-runner.ts'
+import { NativeWindow } from './native-window.ts'
 import type { Algorithm, Policy } from './policy.ts'
 import { decodeStandings, replyWidth } from './redis-replies.ts'
 import type { Quota, RateLimitStore, Standing } from './store.ts'
@@ -14,18 +15,35 @@ export class RedisRateLimitStore implements RateLimitStore {
   readonly #prefix: string
   readonly #plans = new WeakMap<Quota, Plan>()
   readonly #batch = new Batch<Plan, Call>(BATCH, (plan, calls) => this.#decide(plan, calls))
+  readonly #native: NativeWindow
   /** One hash slot a command: a cluster, or what turned out to be one behind a proxy. */
   #oneSlot: boolean
 
   constructor(redis: RedisPort, prefix: string) {
     this.#redis = redis
     this.#prefix = prefix
+    this.#native = new NativeWindow(redis, prefix)
     this.#oneSlot = redis.cluster
+  }
+
+  close(): void {
+    this.#native.close()
   }
 
   consume(quota: Quota, subject: string, cost: number): Promise<readonly Standing[]> {
     const plan = this.#plan(quota)
     const keys = this.#keys(plan, subject)
+    return this.#native.serves(plan.policies)
+      ? this.#consumeNatively(plan, keys, cost)
+      : this.#consumeByScript(plan, keys, cost)
+  }
+
+  async #consumeNatively(plan: Plan, keys: Keys, cost: number): Promise<readonly Standing[]> {
+    const standing = await this.#native.consume(keys[0], plan.policies[0] as Policy, cost)
+    return standing ? [standing] : this.#consumeByScript(plan, keys, cost)
+  }
+
+  #consumeByScript(plan: Plan, keys: Keys, cost: number): Promise<readonly Standing[]> {
     return new Promise((resolve, reject) => {
       const call: Call = { keys, cost, resolve, reject }
       if (this.#oneSlot) void this.#decide(plan, [call])
@@ -56,7 +74,7 @@ export class RedisRateLimitStore implements RateLimitStore {
   }
 
   async #decide(plan: Plan, calls: readonly Call[]): Promise<void> {
-    const keys = calls.flatMap((call) => call.keys)
+    const keys = calls.flatMap((call) => call.keys) as unknown as Keys
     const args = [...plan.args, ...costs(calls)]
     try {
       const reply = decodeIntegers(await this.#run(plan.consume, keys, args))
@@ -76,15 +94,15 @@ export class RedisRateLimitStore implements RateLimitStore {
     }
   }
 
-  #run(script: Script, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-    return runScript(this.#redis, script, keys as [string, ...string[]], args)
+  #run(script: Script, keys: Keys, args: readonly string[]): Promise<unknown> {
+    return runScript(this.#redis, script, keys, args)
   }
 
   /** All keys of one subject share its hash tag. */
-  #keys(plan: Plan, subject: string): readonly [string, ...string[]] {
+  #keys(plan: Plan, subject: string): Keys {
     const tag = `${this.#prefix}:rate-limit:{${keyPart(subject)}}`
     const keys = plan.suffixes.map((suffix) => tag + suffix)
-    return keys as [string, ...string[]]
+    return keys as unknown as Keys
   }
 
   #plan(quota: Quota): Plan {
@@ -100,6 +118,8 @@ export class RedisRateLimitStore implements RateLimitStore {
 /** Decisions that travel together at most: longer batches gain little and make the first wait for the last. */
 const BATCH = 16
 
+type Keys = readonly [string, ...string[]]
+
 /** What can be prepared of a quota's calls. */
 interface Plan {
   readonly policies: readonly Policy[]
@@ -111,7 +131,7 @@ interface Plan {
 }
 
 interface Call {
-  readonly keys: readonly string[]
+  readonly keys: Keys
   readonly cost: number
   readonly resolve: (standings: readonly Standing[]) => void
   readonly reject: (error: unknown) => void

@@ -8,16 +8,23 @@ export interface RedisPort {
   /** Keys of different hash slots must not meet in one command. */
   readonly cluster: boolean
   send(key: string, command: readonly [string, ...string[]]): Promise<unknown>
+  /** Calls the listener for each new connection; returns the function that stops it. */
+  onConnected(listener: () => void): () => void
+}
+
+interface Emitter {
+  on(event: 'ready', listener: () => void): unknown
+  off(event: 'ready', listener: () => void): unknown
 }
 
 /** An ioredis `Redis` or `Cluster` (5 and later), as far as Sluice uses it. */
-export interface IoredisLike {
+export interface IoredisLike extends Emitter {
   readonly isCluster?: boolean
   call(command: string, ...args: string[]): Promise<unknown>
 }
 
 /** A node-redis client, pool, sentinel or cluster (5 and later), as far as Sluice uses it. */
-export interface NodeRedisLike {
+export interface NodeRedisLike extends Emitter {
   // biome-ignore lint/suspicious/noExplicitAny: its three forms take three argument lists
   sendCommand(...args: any[]): Promise<unknown>
 }
@@ -45,15 +52,25 @@ function ioredisPort(client: IoredisLike): RedisPort {
   return {
     cluster: client.isCluster === true,
     send: (_key, command) => client.call(...command),
+    onConnected: connections(client),
   }
 }
 
 function nodeRedisPort(client: NodeRedisLike): RedisPort {
-  if (has(client, 'getSlotRandomNode'))
-    return { cluster: true, send: (key, command) => client.sendCommand(key, false, command) }
+  const onConnected = connections(client)
+  const cluster = has(client, 'getSlotRandomNode')
+  if (cluster)
+    return { cluster, onConnected, send: (key, command) => client.sendCommand(key, false, command) }
   if (has(client, 'getSentinelNode'))
-    return { cluster: false, send: (_key, command) => client.sendCommand(false, command) }
-  return { cluster: false, send: (_key, command) => client.sendCommand(command) }
+    return { cluster, onConnected, send: (_key, command) => client.sendCommand(false, command) }
+  return { cluster, onConnected, send: (_key, command) => client.sendCommand(command) }
+}
+
+function connections(client: Emitter): RedisPort['onConnected'] {
+  return (listener) => {
+    client.on('ready', listener)
+    return () => void client.off('ready', listener)
+  }
 }
 
 function has(value: unknown, method: string): boolean {
