@@ -3,15 +3,25 @@
 -- State: anchor in ms (6 bytes), units spent since (4 bytes).
 -- Twin: packages/core/src/rate-limit/algorithms/bucket.ts
 -- #include clock
+-- #include portion
 
--- What is missing now, in units of 1/periodMs of a token.
-local function missing(policy, anchor, spent)
-  return spent * policy.periodMs - (now - anchor) * policy.amount
+-- Whole units that have come back since the anchor.
+local function returned(policy, anchor)
+  local elapsedMs, periodMs = now - anchor, policy.periodMs
+  local periods = floor(elapsedMs / periodMs)
+  return periods * policy.amount + portion(policy.amount, elapsedMs - periods * periodMs, periodMs)
+end
+
+-- Milliseconds from now until all that was spent has come back.
+local function resetMs(policy, anchor, spent)
+  local amount, periodMs = policy.amount, policy.periodMs
+  local periods = floor(spent / amount)
+  local untilBack = (periods + 1) * periodMs - portion((periods + 1) * amount - spent, periodMs, amount)
+  return anchor + untilBack - now
 end
 
 local function storeBucket(key, policy, anchor, spent)
-  local ttlMs = min(1e15, ceil(missing(policy, anchor, spent) / policy.amount))
-  call('SET', key, pack('>I6I4', anchor, spent), 'PX', ttlMs)
+  call('SET', key, pack('>I6I4', anchor, spent), 'PX', min(1e15, resetMs(policy, anchor, spent)))
 end
 
 -- `extra`: units that fit beyond the limit.
@@ -22,9 +32,9 @@ local function bucket(extra)
       local packed, anchor, spent = pcall('GET', key), now, 0
       if type(packed) == 'string' and #packed == 10 then anchor, spent = unpack('>I6I4', packed) end
       if anchor > now then anchor = now end -- A clock that was set back must not lock anyone out.
-      local lacking, limit = missing(policy, anchor, spent), policy.limit
-      if lacking <= 0 then anchor, spent, lacking = now, 0, 0 end
-      return cost <= limit and lacking <= (limit + extra - cost) * policy.periodMs, anchor, spent
+      local missing, limit = spent - returned(policy, anchor), policy.limit
+      if missing <= 0 then anchor, spent, missing = now, 0, 0 end
+      return cost <= limit and missing + cost <= limit + extra, anchor, spent
     end,
 
     charge = function(key, policy, cost, anchor, spent)
@@ -35,15 +45,15 @@ local function bucket(extra)
     end,
 
     refund = function(key, policy, cost, anchor, spent)
-      if missing(policy, anchor, spent - cost) <= 0 then
+      if spent - cost <= returned(policy, anchor) then
         call('DEL', key)
       else
         storeBucket(key, policy, anchor, spent - cost)
       end
     end,
 
-    heal = function(key, policy, _, anchor, spent)
-      if call('PTTL', key) == -1 then storeBucket(key, policy, anchor, spent) end
+    heal = function(key, policy, anchor, spent)
+      keepFor(key, resetMs(policy, anchor, spent))
     end,
 
     -- ms since the anchor, units spent since

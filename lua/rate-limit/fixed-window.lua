@@ -25,8 +25,12 @@ algorithms['fixed-window'] = {
 
   refund = function(key, policy, cost, used, leftMs, healing)
     if healing == false then return end
-    call('DECRBY', key, min(cost, used))
-    if healing then call('PEXPIRE', key, policy.ttlText) end
+    if cost >= used then -- Nothing is spent: the next request starts a window of its own.
+      call('DEL', key)
+    else
+      call('DECRBY', key, cost)
+      if healing then call('PEXPIRE', key, policy.ttlText) end
+    end
   end,
 
   heal = function(key, policy, _, _, healing)

@@ -6,12 +6,17 @@
 --   read(key, policy, cost)            whether the policy admits the cost, and the state now; writes nothing
 --   charge(key, policy, cost, …state)  spends it and returns the new state
 --   refund(key, policy, cost, …state)  gives back up to the cost; may return what is still to be given back
---   heal(key, policy, …state)          sets a TTL that was lost
+--   heal(key, policy, …state)          after a refusal: sets a TTL that was lost, or no longer suits the policy
 --   tell(reply, at, policy, cost, …state)  appends the state to the reply, with times from now; returns the new end
 -- A local is found faster than a field of a global.
 local call, pcall, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
-local floor, ceil, min, max, tonumber = math.floor, math.ceil, math.min, math.max, tonumber
+local floor, min, max, tonumber = math.floor, math.min, math.max, tonumber
 local algorithms = {}
+-- What a refusal leaves lives as long as it counts: sets a TTL that was lost, or was right for a shorter window.
+local function keepFor(key, ms)
+  local leftMs = call('PTTL', key)
+  if leftMs == -1 or (leftMs >= 0 and leftMs < ms) then call('PEXPIRE', key, min(1e15, ms)) end
+end
 -- The cost being decided as it came in ARGV: commands take text, and writing a number out is slow.
 local costText
 

@@ -4,11 +4,12 @@
 -- not be removed to be right; a few are, at each charge. The first entry is the newest one known to have left.
 -- Twin: packages/core/src/rate-limit/algorithms/sliding-log.ts
 -- #include clock
-local TIMES, TOTALS, TRIM = 1099511627776, 16777216, 64
+local TIMES, TOTALS, TRIM, SET_BACK = 1099511627776, 16777216, 64, 4294967296
 
--- Milliseconds from an entry's time to now; negative when the clock was set back.
+-- Milliseconds from an entry's time to now: negative when the clock was set back, by up to 49 days; else up to 34 years,
+-- since an entry that has left a window of ten years may stay for ten more.
 local function age(time)
-  return (now - time + TIMES / 2) % TIMES - TIMES / 2
+  return (now - time + SET_BACK) % TIMES - SET_BACK
 end
 
 local function entry(key, index)
@@ -84,27 +85,30 @@ algorithms['sliding-log'] = {
   end,
 
   -- Takes units from the newest entries, at most TRIM entries in one call; returns what is still to be given back.
-  refund = function(key, _, cost, used)
-    local left = min(cost, used)
-    for _ = 1, TRIM do
-      if left == 0 then return 0 end
-      local time, total = entry(key, -1)
-      local _, earlier = entry(key, -2)
+  refund = function(key, policy, cost, used)
+    if cost >= used then
+      call('UNLINK', key)
+      return 0
+    end
+    local left, popped = cost, 0
+    local time, total = entry(key, -1)
+    while left > 0 and popped < TRIM do
+      local earlierTime, earlier = entry(key, -2)
       local spent = (total - earlier) % TOTALS
       if spent > left then
         call('LSET', key, -1, pack('>I5I3', time, (total - left) % TOTALS))
-        return 0
+        left = 0
+      else
+        call('RPOP', key)
+        time, total, left, popped = earlierTime, earlier, left - spent, popped + 1
       end
-      call('RPOP', key)
-      left = left - spent
     end
+    call('PEXPIRE', key, policy.periodMs - age(time))
     return left
   end,
 
-  heal = function(key, policy, _, log)
-    if call('PTTL', key) == -1 then
-      call('PEXPIRE', key, max(1, policy.periodMs - age(log.newest)))
-    end
+  heal = function(key, policy, used, log)
+    keepFor(key, used > 0 and policy.periodMs - age(log.newest) or 0)
   end,
 
   -- units in the window, ms until `cost` fits, until one more unit fits than now, until the window is empty

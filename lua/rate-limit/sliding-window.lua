@@ -3,6 +3,7 @@
 -- more): 12 bytes cost a key no more memory than Redis rounds up to anyway.
 -- Twin: packages/core/src/rate-limit/algorithms/sliding-window.ts
 -- #include clock
+-- #include portion
 local function storeSlidingWindow(key, policy, startedAt, previous, current)
   local layout = previous < 16777216 and current < 16777216 and '>I6I3I3' or '>I6I5I5'
   call('SET', key, pack(layout, startedAt, previous, current), 'PX', policy.ttlText)
@@ -20,13 +21,13 @@ algorithms['sliding-window'] = {
     local elapsedMs = now - startedAt
     if elapsedMs < 0 then -- A clock that was set back must not stretch the window.
       startedAt = now
-    elseif elapsedMs >= 2 * windowMs then
+    elseif elapsedMs >= 2 * windowMs or (elapsedMs >= windowMs and current == 0) then
       startedAt, previous, current = now, 0, 0
     elseif elapsedMs >= windowMs then
       startedAt, previous, current = startedAt + windowMs, current, 0
     end
     local weighted = 0
-    if previous > 0 then weighted = ceil(previous * (windowMs - (now - startedAt)) / windowMs) end
+    if previous > 0 then weighted = previous - portion(previous, now - startedAt, windowMs) end
     return weighted + current + cost <= policy.limit, startedAt, previous, current
   end,
 
@@ -45,8 +46,9 @@ algorithms['sliding-window'] = {
     end
   end,
 
-  heal = function(key, policy)
-    if call('PTTL', key) == -1 then call('PEXPIRE', key, policy.ttlText) end
+  heal = function(key, policy, startedAt, previous, current)
+    local windows = current > 0 and 2 or previous > 0 and 1
+    keepFor(key, windows and startedAt + windows * policy.periodMs - now or 0)
   end,
 
   -- ms into the current window, previous and current count

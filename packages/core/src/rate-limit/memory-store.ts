@@ -1,5 +1,5 @@
 import { algorithmOf, fits, remaining, standing } from './algorithms/standing.ts'
-import { BoundedSubjects } from './bounded-subjects.ts'
+import { BoundedSubjects, type Subject } from './bounded-subjects.ts'
 import type { Policy } from './policy.ts'
 import type { Quota, RateLimitStore, Standing } from './store.ts'
 
@@ -32,7 +32,8 @@ export class MemoryRateLimitStore implements RateLimitStore {
       const allowed = all || fits(state, policy, now, cost)
       const after = all ? algorithm.charge(state, policy, now, cost) : state
       const delayMs = all ? algorithm.delayMs(after, policy, now, cost) : 0
-      if (all || stored) this.#write(key, after, policy, now)
+      if (all) this.#write(key, after, policy, now)
+      else if (stored) this.#refuse(key, stored, state, policy, now)
       return standing(after, policy, now, { allowed, cost, delayMs })
     })
   }
@@ -77,18 +78,20 @@ export class MemoryRateLimitStore implements RateLimitStore {
   }
 
   #write(key: string, state: unknown, policy: Policy, now: number): void {
-    const algorithm = algorithmOf(policy)
-    const over = remaining(state, policy, now) === 0
-    this.#subjects.set(
-      key,
-      {
-        state,
-        expiresAt: now + algorithm.resetMs(state, policy, now),
-        refusedUntil: over && policy.limit > 0 ? now + algorithm.waitMs(state, policy, now, 1) : 0,
-      },
-      now,
-    )
+    const { keepMs, resetMs } = algorithmOf(policy)
+    const expiresAt = now + (keepMs ?? resetMs)(state, policy, now)
+    this.#subjects.set(key, { state, expiresAt, refusedUntil: overUntil(state, policy, now) }, now)
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
+  }
+
+  /** A refusal spends nothing, so it moves nothing on; but what is stored is kept for as long as it counts by this policy. */
+  #refuse(key: string, stored: Subject, state: unknown, policy: Policy, now: number): void {
+    const { refused, resetMs } = algorithmOf(policy)
+    const expiresAt = now + resetMs(state, policy, now)
+    const kept = refused
+      ? { state: refused(state), expiresAt }
+      : { state: stored.state, expiresAt: Math.max(stored.expiresAt, expiresAt) }
+    this.#subjects.set(key, { ...kept, refusedUntil: overUntil(state, policy, now) }, now)
   }
 
   #sweep(): void {
@@ -108,6 +111,12 @@ export class MemoryRateLimitStore implements RateLimitStore {
     }
     return prefixes
   }
+}
+
+/** Until when not even one unit fits; 0 where one does, or never will. */
+function overUntil(state: unknown, policy: Policy, now: number): number {
+  if (policy.limit === 0 || remaining(state, policy, now) > 0) return 0
+  return now + algorithmOf(policy).waitMs(state, policy, now, 1)
 }
 
 const SWEEP_MS = 60_000

@@ -78,7 +78,7 @@ function readLog(
     remaining: Math.max(0, limit - used),
     retryAfterMs: allowed ? 0 : refusedForMs,
     resetMs,
-    nextMs: used > 0 ? nextMs : 0,
+    nextMs: used > 0 && limit > 0 ? nextMs : 0,
     delayMs: 0,
   }
 }

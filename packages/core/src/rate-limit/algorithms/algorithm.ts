@@ -15,10 +15,14 @@ export interface CountingAlgorithm<State> {
   waitMs(state: State, policy: Policy, now: number, cost: number): number
   /** Milliseconds until nothing is spent any more; 0 when nothing is. */
   resetMs(state: State, policy: Policy, now: number): number
+  /** Milliseconds for which what was just charged or refunded is kept, should the policy change; left out: `resetMs`. */
+  keepMs?(state: State, policy: Policy, now: number): number
   /** Milliseconds until the turn of a call whose `cost` was just charged (0: of a call that would come now). */
   delayMs(state: State, policy: Policy, now: number, cost: number): number
   /** Spends `cost`, which fits, and returns what to store. */
   charge(state: State, policy: Policy, now: number, cost: number): State
+  /** What to store after a refusal; left out: what was stored before it. */
+  refused?(state: State): State
   /** Gives back up to `cost` and returns what to store; undefined when nothing is spent any more. */
   refund(state: State, policy: Policy, now: number, cost: number): State | undefined
 }

@@ -1,9 +1,10 @@
 import type { Policy } from '../policy.ts'
 import type { CountingAlgorithm } from './algorithm.ts'
+import { portion } from './portion.ts'
 
 /**
  * Units spent, and since when the rate gives them back: `spent - (now - anchor) * amount / periodMs` are
- * missing now. Both are integers and the anchor moves in whole periods only, so nothing is ever rounded.
+ * missing now. Both are integers and the anchor moves in whole periods only, so nothing is ever lost to rounding.
  */
 export interface BucketState {
   readonly anchor: number
@@ -23,7 +24,7 @@ export const tokenBucketAlgorithm: CountingAlgorithm<BucketState> = bucket({
 export const leakyBucketAlgorithm: CountingAlgorithm<BucketState> = bucket({
   room: ({ limit }) => (limit > 0 ? limit + 1 : 0),
   delayMs({ anchor, spent }, policy, now, cost) {
-    return Math.ceil(missing({ anchor, spent: spent - cost }, policy, now) / policy.rate.amount)
+    return Math.max(0, anchor + untilBackMs(spent - cost, policy) - now)
   },
 })
 
@@ -36,18 +37,15 @@ function bucket(kind: {
       if (!stored) return { anchor: now, spent: 0 }
       // A clock that was set back must not lock anyone out until it catches up.
       if (stored.anchor > now) return { anchor: now, spent: stored.spent }
-      return missing(stored, policy, now) > 0 ? stored : { anchor: now, spent: 0 }
+      return stored.spent > returned(stored, policy, now) ? stored : { anchor: now, spent: 0 }
     },
     available(state, policy, now) {
-      const { periodMs } = policy.rate
-      return Math.floor((kind.room(policy) * periodMs - missing(state, policy, now)) / periodMs)
+      return kind.room(policy) - (state.spent - returned(state, policy, now))
     },
-    waitMs(state, policy, now, cost) {
-      const { amount, periodMs } = policy.rate
-      const excess = missing(state, policy, now) + (cost - kind.room(policy)) * periodMs
-      return Math.ceil(excess / amount)
+    waitMs({ anchor, spent }, policy, now, cost) {
+      return anchor + untilBackMs(spent + cost - kind.room(policy), policy) - now
     },
-    resetMs: (state, policy, now) => Math.ceil(missing(state, policy, now) / policy.rate.amount),
+    resetMs: ({ anchor, spent }, policy, now) => anchor + untilBackMs(spent, policy) - now,
     delayMs: kind.delayMs,
     charge({ anchor, spent }, { rate }, now, cost) {
       const periods = Math.floor((now - anchor) / rate.periodMs)
@@ -57,13 +55,21 @@ function bucket(kind: {
       }
     },
     refund(state, policy, now, cost) {
-      const left = { anchor: state.anchor, spent: state.spent - cost }
-      return missing(left, policy, now) > 0 ? left : undefined
+      const spent = state.spent - cost
+      return spent > returned(state, policy, now) ? { anchor: state.anchor, spent } : undefined
     },
   }
 }
 
-/** What is missing now, in units of 1/periodMs of a token: an integer, where the float's 53 bits hold it. */
-function missing({ anchor, spent }: BucketState, { rate }: Policy, now: number): number {
-  return spent * rate.periodMs - (now - anchor) * rate.amount
+/** Whole units that have come back since the anchor. */
+function returned({ anchor }: BucketState, { rate }: Policy, now: number): number {
+  const periods = Math.floor((now - anchor) / rate.periodMs)
+  const restMs = now - anchor - periods * rate.periodMs
+  return periods * rate.amount + portion(rate.amount, restMs, rate.periodMs)
+}
+
+/** Milliseconds from the anchor until so many units have come back. */
+function untilBackMs(units: number, { rate }: Policy): number {
+  const periods = Math.floor(units / rate.amount) + 1
+  return periods * rate.periodMs - portion(periods * rate.amount - units, rate.periodMs, rate.amount)
 }

@@ -17,6 +17,7 @@ export const fixedWindowAlgorithm: CountingAlgorithm<FixedWindowState> = {
   waitMs: ({ endsAt }, _policy, now) => endsAt - now,
   resetMs: ({ used, endsAt }, _policy, now) => (used > 0 ? endsAt - now : 0),
   delayMs: () => 0,
+  refused: (state) => state,
   charge: ({ used, endsAt }, _policy, _now, cost) => ({ used: used + cost, endsAt }),
   refund: ({ used, endsAt }, _policy, _now, cost) =>
     used > cost ? { used: used - cost, endsAt } : undefined,

@@ -1,4 +1,5 @@
 import type { CountingAlgorithm } from './algorithm.ts'
+import { portion } from './portion.ts'
 
 /** The counts of two adjacent windows, and when the current one started. */
 export interface SlidingWindowState {
@@ -18,23 +19,25 @@ export const slidingWindowAlgorithm: CountingAlgorithm<SlidingWindowState> = {
     // A clock that was set back must not stretch the window.
     if (elapsedMs < 0) return { ...stored, startedAt: now }
     if (elapsedMs < windowMs) return stored
-    if (elapsedMs >= 2 * windowMs) return { startedAt: now, previous: 0, current: 0 }
+    if (elapsedMs >= 2 * windowMs || stored.current === 0)
+      return { startedAt: now, previous: 0, current: 0 }
     return { startedAt: stored.startedAt + windowMs, previous: stored.current, current: 0 }
   },
   available({ startedAt, previous, current }, { limit, windowMs }, now) {
-    const coveredMs = windowMs - (now - startedAt)
-    return limit - current - Math.ceil((previous * coveredMs) / windowMs)
+    const weighted = previous - portion(previous, now - startedAt, windowMs)
+    return limit - current - weighted
   },
   waitMs({ startedAt, previous, current }, { limit, windowMs }, now, cost) {
     const leftMs = windowMs - (now - startedAt)
     const room = limit - cost
-    if (current <= room) return leftMs - Math.floor(((room - current) * windowMs) / previous)
-    return leftMs + windowMs - Math.floor((room * windowMs) / current)
+    if (current <= room) return leftMs - portion(room - current, windowMs, previous)
+    return leftMs + windowMs - portion(room, windowMs, current)
   },
   resetMs({ startedAt, previous, current }, { windowMs }, now) {
     if (current > 0) return startedAt + 2 * windowMs - now
     return previous > 0 ? startedAt + windowMs - now : 0
   },
+  keepMs: (_state, { windowMs }) => 2 * windowMs,
   delayMs: () => 0,
   charge: (state, _policy, _now, cost) => ({ ...state, current: state.current + cost }),
   refund({ startedAt, previous, current }, _policy, _now, cost) {
