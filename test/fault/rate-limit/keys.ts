@@ -10,3 +10,15 @@ export async function withoutTtl(server: RedisServer): Promise<readonly string[]
     return found`
   return (await server.command('EVAL', script, 0)) as string[]
 }
+
+/** Every key and its value, to see whether anything changed. */
+export async function contents(server: RedisServer): Promise<unknown> {
+  const script = `
+    local found = {}
+    for _, key in ipairs(redis.call('KEYS', '*')) do
+      found[#found + 1] = key
+      found[#found + 1] = redis.call('DUMP', key)
+    end
+    return found`
+  return server.command('EVAL', script, 0)
+}

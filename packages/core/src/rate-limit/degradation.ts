@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../errors.ts'
+import { emit } from '../events.ts'
 import { type Decision, decide } from './decision.ts'
 import type { OnStoreFailure, RateLimiter } from './limiter.ts'
 import { MemoryRateLimitStore } from './memory-store.ts'
@@ -23,7 +23,7 @@ function localQuota({ name, policies }: Quota, instances: number): Degradation {
   return async (key, cost) => decide(quota.policies, await store.consume(quota, key, cost), 'local')
 }
 
-/** A limiter of the application's; when its store is down too, the process decides by itself. */
+/** A limiter of the application's; when it fails too, in whatever way, the process decides by itself. */
 async function delegate(
   limiter: RateLimiter,
   local: Degradation,
@@ -36,8 +36,8 @@ async function delegate(
       ? { ...decision, source: 'local' }
       : decision
   } catch (error) {
-    if (error instanceof StoreUnavailableError) return local(key, cost)
-    throw error
+    emit('sluice:store', () => ({ type: 'failure', operation: 'rate-limit.fallback', error }))
+    return local(key, cost)
   }
 }
 
