@@ -26,12 +26,9 @@ export interface RateLimitOptions extends RateLimitOptionsOf<[req: Request, res:
 export function rateLimit(options: RateLimitOptions = {}): RequestHandler {
   const gate = new RateLimitGate(express, options)
   return function rateLimit(req, res, next) {
-    gate.enter(req, res).then(
-      (passes) => {
-        if (passes) next()
-      },
-      (error: unknown) => next(asError(error)),
-    )
+    gate.enter(req, res).then((passes) => {
+      if (passes) next()
+    }, next)
   }
 }
 
@@ -58,9 +55,4 @@ const express: Framework<[req: Request, res: Response]> = {
     res.setHeader('Content-Length', body.length)
     res.end(body)
   },
-}
-
-/** Express takes a falsy error for none, and the strings 'route' and 'router' for a way out. */
-function asError(error: unknown): unknown {
-  return typeof error === 'object' && error !== null ? error : new Error(String(error))
 }

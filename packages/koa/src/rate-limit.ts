@@ -30,7 +30,7 @@ export function rateLimit(options: RateLimitOptions = {}): Middleware {
     try {
       if (await gate.enter(ctx)) await next()
     } catch (error) {
-      keepFields(ctx.res, error)
+      keepFields(ctx)
       throw error
     }
   }

@@ -54,18 +54,29 @@ export class RateLimitGate<Call extends readonly unknown[]> {
    * for a key or cost that cannot be; then nothing was charged.
    */
   async enter(...call: Call): Promise<boolean> {
-    const { skip, key, cost, enforce } = this.#options
-    if (skip && (await skip(...call))) return true
-    const source = this.#limiterFor(call)
-    const limiter = source instanceof Promise ? await source : source
-    const subject = key ? await key(...call) : this.#addressOf(call)
-    const units = typeof cost === 'number' ? cost : await cost(...call)
-    const decision = await limiter.consume(subject, { cost: units })
-    this.#tell(call, limiter, subject, units, decision)
-    if (!decision.allowed) return enforce ? this.#refuse(call, decision) : true
-    if (this.#options.refund && decision.source === 'store')
-      this.#refundLater(call, limiter, subject, units)
-    if (decision.delayMs <= 0 || !enforce) return true
+    const { skip, key, cost } = this.#options
+    try {
+      if (skip && (await skip(...call))) return true
+      const source = this.#limiterFor(call)
+      const limiter = source instanceof Promise ? await source : source
+      const subject = key ? await key(...call) : this.#addressOf(call)
+      const units = typeof cost === 'number' ? cost : await cost(...call)
+      const decision = await limiter.consume(subject, { cost: units })
+      this.#tell(call, limiter, subject, units, decision)
+      if (decision.allowed && this.#options.refund)
+        this.#refundLater(call, limiter, subject, units, decision)
+      const going = this.#follow(call, decision)
+      return going === true || (await going)
+    } catch (error) {
+      throw asError(error)
+    }
+  }
+
+  /** Does what was decided, unless this is a trial. */
+  #follow(call: Call, decision: Decision): true | Promise<boolean> {
+    if (!this.#options.enforce) return true
+    if (!decision.allowed) return this.#refuse(call, decision)
+    if (decision.delayMs === 0) return true
     return waitTurn(this.#framework.response(...call), decision.delayMs)
   }
 
@@ -98,15 +109,32 @@ export class RateLimitGate<Call extends readonly unknown[]> {
 
   async #refuse(call: Call, decision: Decision): Promise<false> {
     const { onLimited } = this.#options
-    if (onLimited && decision.source !== 'closed') {
-      this.#framework.setStatus(429, ...call)
+    const framework = this.#framework
+    if (!onLimited || decision.source === 'closed') {
+      framework.send(problemOf(decision), ...call)
+      return false
+    }
+    framework.setStatus(429, ...call)
+    try {
       await onLimited(...call, decision)
-    } else this.#framework.send(problemOf(decision), ...call)
+    } catch (error) {
+      // Express would answer the application's own mistake with the status that stands.
+      framework.setStatus(500, ...call)
+      throw error
+    }
     return false
   }
 
-  #refundLater(call: Call, limiter: RateLimiter, subject: string, cost: number): void {
+  #refundLater(
+    call: Call,
+    limiter: RateLimiter,
+    subject: string,
+    cost: number,
+    { source }: Decision,
+  ): void {
     const { refund } = this.#options
+    // What a degraded decision charged, if anything, is not in the store.
+    if (source !== 'store') return
     const settle = async () => {
       try {
         if (refund && (await refund(...call))) await limiter.refund(subject, cost)
@@ -127,6 +155,12 @@ export class RateLimitGate<Call extends readonly unknown[]> {
       () => void settle(),
     )
   }
+}
+
+/** Frameworks take some values, when thrown, for no error at all, and never answer or go on to the handler. */
+function asError(thrown: unknown): unknown {
+  if (typeof thrown === 'object' && thrown !== null) return thrown
+  return new Error(`a callback of rateLimit() threw ${String(thrown)}`, { cause: thrown })
 }
 
 /** One limiter for all requests, or, where the policies depend on the request, one for each set of them. */

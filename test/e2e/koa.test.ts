@@ -1,0 +1,80 @@
+import { type Decision, fixedWindow, type RateLimitOptions, rateLimit } from '@sluice/koa'
+import Koa3, { type Context } from 'koa'
+import Koa2 from 'koa2'
+import { describe, expect, it } from 'vitest'
+import { Site } from '../support/http.ts'
+
+const one = fixedWindow({ name: 'one', limit: 1, windowMs: 60_000 })
+
+describe.each([
+  ['Koa 2', Koa2],
+  ['Koa 3', Koa3],
+])('in %s', (_name, Koa) => {
+  it('R24: callbacks receive the context, onLimited the decision last', async () => {
+    const calls: [string, ...unknown[]][] = []
+    const note =
+      <T>(name: string, answer: T) =>
+      (ctx: Context, ...rest: unknown[]): T => {
+        calls.push([name, ctx.app === app, ...rest])
+        return answer
+      }
+    const options: RateLimitOptions = {
+      skip: note('skip', false),
+      policy: note('policy', one),
+      key: note('key', 'ann'),
+      cost: note('cost', 1),
+      refund: note('refund', false),
+      onLimited: (ctx, decision: Decision) => {
+        note('onLimited', undefined)(ctx, decision.policy)
+        ctx.body = 'later'
+      },
+    }
+    const app = new Koa()
+    app.use(rateLimit(options))
+    app.use((ctx) => {
+      ctx.body = `left: ${ctx.state.rateLimit?.remaining}`
+    })
+    await using site = await Site.serve(app)
+    expect((await site.ask()).body).toBe('left: 0')
+    expect(await site.ask()).toMatchObject({ status: 429, body: 'later' })
+    const asked = ['skip', 'policy', 'key', 'cost'].map((name) => [name, true])
+    expect(calls).toEqual([...asked, ['refund', true], ...asked, ['onLimited', true, 'one']])
+  })
+
+  it('middleware above sees the refusal, and may change it', async () => {
+    const app = new Koa()
+    app.use(async (ctx, next) => {
+      await next()
+      if (ctx.status === 429) ctx.body = { sorry: ctx.state.rateLimit?.policy }
+    })
+    app.use(rateLimit({ policy: fixedWindow({ name: 'none', limit: 0, windowMs: 1000 }) }))
+    await using site = await Site.serve(app)
+    expect(await site.ask()).toMatchObject({ status: 429, body: '{"sorry":"none"}' })
+  })
+
+  it('one error thrown for many requests brings to none of them the fields of another', async () => {
+    const app = new Koa()
+    app.silent = true
+    const always = Object.assign(new Error('always'), { status: 404, headers: { 'X-Own': 'own' } })
+    app.use(async (ctx, next) => {
+      if (ctx.path === '/free') throw always
+      await next()
+    })
+    app.use(rateLimit({ name: 'a', policy: fixedWindow({ name: 'a', limit: 9, windowMs: 1000 }) }))
+    app.use(rateLimit({ name: 'b', policy: fixedWindow({ name: 'b', limit: 9, windowMs: 1000 }) }))
+    app.use(() => {
+      throw always
+    })
+    await using site = await Site.serve(app)
+    for (const rest of ['8', '7']) {
+      const { status, headers } = await site.ask()
+      expect(status).toBe(404)
+      expect(headers['x-own']).toBe('own')
+      expect(headers['ratelimit']).toBe(`"a";r=${rest};t=1, "b";r=${rest};t=1`)
+    }
+    const { headers } = await site.ask('/free')
+    expect(headers['x-own']).toBe('own')
+    expect(headers).not.toHaveProperty('ratelimit')
+    expect(always.headers).toEqual({ 'X-Own': 'own' })
+  })
+})
