@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerHttp2Stream } from 'node:http2'
 
 /**
  * Holds a request until its turn comes; tells false, and frees its timer, when the client leaves before.
  */
 export function waitTurn(response: ServerResponse, delayMs: number): Promise<boolean> {
-  if (response.destroyed) return Promise.resolve(false)
+  if (response.destroyed || http2StreamOf(response)?.destroyed) return Promise.resolve(false)
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout
     const leave = () => {
@@ -26,7 +27,7 @@ export function waitTurn(response: ServerResponse, delayMs: number): Promise<boo
 
 /**
  * Calls `then` once the whole answer has been handed to the network, and never when the client leaves
- * before: Node.js may still report such a response as finished, so its socket is asked as well.
+ * before: Node.js reports such a response as finished too, so its connection is asked.
  */
 export function afterAnswer(
   request: IncomingMessage,
@@ -34,15 +35,18 @@ export function afterAnswer(
   then: () => void,
 ): void {
   const { socket } = request
-  const finish = () => {
-    response.off('close', leave)
-    if (!socket.destroyed) then()
-  }
-  const leave = () => response.off('finish', finish)
-  if (response.destroyed) return
-  response.once('finish', finish)
-  response.once('close', leave)
+  response.once('finish', () => {
+    const stream = http2StreamOf(response)
+    if (stream ? stream.rstCode === NO_ERROR : !socket.destroyed) then()
+  })
 }
+
+/** In HTTP/2 a response has a stream of its own, which ends while its connection lives on. */
+function http2StreamOf(response: ServerResponse): ServerHttp2Stream | undefined {
+  return 'stream' in response ? (response.stream as ServerHttp2Stream) : undefined
+}
+
+const NO_ERROR = 0
 
 /** A longer timeout would overflow and fire at once. */
 const MAX_TIMER_MS = 2_147_483_647
