@@ -78,7 +78,7 @@ function namedBy({ name = 'fixed-window' }: FlexibleOptions): (counter: Counter)
 /** The policies of a union. */
 function membersOf(limiter: FlexibleLimiter, counters: readonly Counter[]): readonly Policy[] {
   const names = counters.map((counter) => counter.keyPrefix).filter(isPolicyName)
-  if (new Set(names).size < counters.length || counters.length === 0)
+  if (new Set(names).size < counters.length)
     throw new ConfigurationError(
       'fromFlexible',
       'limiter',

@@ -34,6 +34,8 @@ class Ailing extends RateLimiterCompatibleAbstract {
 }
 
 const gone = () => Promise.reject(new Error('connection lost'))
+const misleading = () =>
+  Promise.reject(Object.assign(new Error('gone'), { msBeforeNext: 1, remainingPoints: 0 }))
 const late = () => new Promise<never>(() => {})
 
 describe.each([
@@ -41,6 +43,7 @@ describe.each([
   ['does not answer', late],
   ['gives no numbers', async () => ({ remainingPoints: Number.NaN }) as never],
   ['refuses without numbers', () => Promise.reject({ msBeforeNext: Number.NaN })],
+  ['fails with what looks like a refusal', misleading],
   ['throws at once', throwing],
 ])('a limiter of the library whose store %s', (_how, answer) => {
   const options = { timeoutMs: 20 }

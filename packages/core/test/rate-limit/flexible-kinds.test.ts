@@ -37,6 +37,13 @@ describe('the wrappers of rate-limiter-flexible', () => {
     expect((await listed.consume('ann')).remaining).toBe(1)
   })
 
+  it('R34: hear of every refused call, since the library may count those too', async () => {
+    const limiter = new RateLimiterMemory(quota)
+    const wrapped = fromFlexible(new RLWrapperBlackAndWhite({ limiter }))
+    for (let call = 0; call < 6; call++) await wrapped.consume('ann')
+    expect(await limiter.get('ann')).toMatchObject({ consumedPoints: 6 })
+  })
+
   it('R34: may give up on a limiter that is late, which is a failure', async () => {
     const limiter = new RateLimiterMemory(quota)
     const patient = fromFlexible(new RLWrapperTimeouts({ limiter, timeoutMs: 1000 }))
@@ -86,6 +93,16 @@ describe('a BurstyRateLimiter', () => {
     expect((await limiter.peek('ann', { cost: 4 })).allowed).toBe(false)
     expect((await limiter.peek('ann', { cost: 3 })).allowed).toBe(true)
     expect((await limiter.peek('ann', { cost: 5 })).retryAfterMs).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('R34: whose second limiter fails, is a failure', async () => {
+    const steady = new RateLimiterMemory(quota)
+    const failing = new RateLimiterMemory(quota)
+    failing.consume = () => Promise.reject(new Error('gone'))
+    const burst = new RLWrapperBlackAndWhite({ limiter: failing })
+    const limiter = fromFlexible(new BurstyRateLimiter(steady, burst))
+    await limiter.consume('ann', { cost: 2 })
+    expect(await limiter.consume('ann')).toMatchObject({ allowed: true, source: 'local' })
   })
 
   it('R34: a reset forgets both of its counts, a refund goes to the first', async () => {

@@ -99,10 +99,10 @@ describe('a decision of a limiter that fromFlexible() made', () => {
   })
 
   it('R34: takes parts of a second, parts of a unit and limits larger than ours', async () => {
-    const limiter = fromFlexible(new RateLimiterMemory({ points: 2.5, duration: 0.29 }))
-    expect(limiter.policies[0]).toMatchObject({ limit: 2, windowMs: 290 })
+    const limiter = fromFlexible(new RateLimiterMemory({ points: 2.5, duration: 2.007 }))
+    expect(limiter.policies[0]).toMatchObject({ limit: 2, windowMs: 2007 })
     await limiter.consume('ann', { cost: 2 })
-    expect(await limiter.consume('ann')).toMatchObject({ allowed: false, retryAfterMs: 290 })
+    expect(await limiter.consume('ann')).toMatchObject({ allowed: false, retryAfterMs: 2007 })
     const large = fromFlexible(new RateLimiterMemory({ points: 5_000_000_000, duration: 1 }))
     expect((await large.consume('ann')).remaining).toBe(4_999_999_999)
   })
@@ -172,6 +172,13 @@ describe('peek, refund and reset of a limiter that fromFlexible() made', () => {
     expect(await spent()).toBe(0)
     await limiter.refund('ann', 1)
     expect(await spent()).toBe(0)
+  })
+
+  it('R8, R34: refund takes nothing from a key to which the library gave more than it had', async () => {
+    await limiter.consume('ann', { cost: 3 })
+    await memory.reward('ann', 5)
+    await limiter.refund('ann', 1)
+    expect(await spent()).toBe(-2)
   })
 
   it('R8, R34: refunds at the same time give back no more than was spent', async () => {
