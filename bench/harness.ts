@@ -34,6 +34,10 @@ export interface Plan {
   readonly roundMs: number
   readonly warmUpMs: number
   readonly prepareAtMost: number
+  /** The limit that a check uses up; above what the rounds spend of any subject. */
+  readonly limit: number
+  /** A suite begins no further round after so long, once it has three. */
+  readonly budgetMs: number
 }
 
 export type Results = ReadonlyMap<string, Result>
@@ -55,10 +59,13 @@ export async function interleave(
   plan: Plan,
 ): Promise<Results> {
   const entrants: Entrant[] = []
+  const ends = performance.now() + plan.budgetMs
   try {
     for (const [name, start] of starters) entrants.push(await enter(name, start, plan))
-    for (let round = 0; round < plan.rounds; round += 1)
+    for (let round = 0; round < plan.rounds; round += 1) {
+      if (round >= 3 && performance.now() > ends) break
       for (const entrant of entrants) await run(entrant, plan)
+    }
     for (const entrant of entrants) await conclude(entrant)
     return new Map(
       entrants.map(({ name, samples, problem }) => [name, result(name, samples, problem)]),

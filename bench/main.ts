@@ -15,8 +15,22 @@ import type { Suite } from './suites/suite.ts'
 import { markdownTable, plainTable, type Table } from './table.ts'
 
 const suites = [koa, express, callers64, oneCaller, policies, denyCache, memory, bytes]
-const fullPlan: Plan = { rounds: 9, roundMs: 1200, warmUpMs: 1500, prepareAtMost: 100_000 }
-const quickPlan: Plan = { rounds: 3, roundMs: 250, warmUpMs: 200, prepareAtMost: 5000 }
+const fullPlan: Plan = {
+  rounds: 7,
+  roundMs: 1000,
+  warmUpMs: 1000,
+  prepareAtMost: 100_000,
+  limit: 2000,
+  budgetMs: 42_000,
+}
+const quickPlan: Plan = {
+  rounds: 3,
+  roundMs: 250,
+  warmUpMs: 200,
+  prepareAtMost: 5000,
+  limit: 400,
+  budgetMs: 6000,
+}
 
 await main(process.argv.slice(2))
 

@@ -20,7 +20,7 @@ export function ratioTable(ran: readonly Ran[], quick: boolean): Table {
 /** What the ratios were made of: medians over the rounds. */
 export function absoluteTable({ report }: Ran): Table {
   return {
-    head: ['contender', 'operations/s', 'p50 ms', 'p99 ms', 'Redis CPU µs/operation'],
+    head: ['contender', 'rounds', 'operations/s', 'p50 ms', 'p99 ms', 'Redis CPU µs/operation'],
     body: [...(report.results?.values() ?? [])].map(absoluteLine),
   }
 }
@@ -42,13 +42,14 @@ function ratioLine(row: Row, quick: boolean): string[] {
 }
 
 function absoluteLine({ name, samples, problem }: Result): string[] {
-  if (problem !== undefined) return [name, `invalid: ${oneLine(problem)}`, '', '', '']
+  if (problem !== undefined) return [name, '', `invalid: ${oneLine(problem)}`, '', '', '']
   const middle = (pick: (sample: Sample) => number, digits: number) => {
     const value = median(samples.map(pick))
     return Number.isNaN(value) ? '–' : value.toFixed(digits)
   }
   return [
     name,
+    String(samples.length),
     middle(rate, 0),
     middle(({ p50Ms }) => p50Ms, 3),
     middle(p99Ms, 3),

@@ -30,10 +30,10 @@ export interface Report {
 }
 
 /** A window longer than the run, and a limit that no subject reaches in the rounds but the check does. */
-export function settingsOf({ redis }: Bench, changes: Partial<Settings> = {}): Settings {
+export function settingsOf({ redis, plan }: Bench, changes: Partial<Settings> = {}): Settings {
   return {
     redisPort: redis.port,
-    limit: 2000,
+    limit: plan.limit,
     windowMs: 3_600_000,
     algorithm: 'sliding',
     ...changes,
@@ -46,7 +46,7 @@ export async function overHttp(
   plan: Pick<HttpPlan, 'connections' | 'subjects'> & { readonly limit?: number },
 ): Promise<Results> {
   await bench.redis.control.flushall()
-  const { limit = 2000, ...load } = plan
+  const { limit = bench.plan.limit, ...load } = plan
   const settings = settingsOf(bench, { limit })
   const generator = await startChild('http-apps/load-generator.ts', settings)
   const shared = { ...load, redis: bench.redis, generator, settings }
