@@ -44,6 +44,11 @@ async function main(words: readonly string[]): Promise<void> {
     return
   }
   const wanted = suites.filter(({ name }) => name.includes(chosen.only))
+  if (wanted.length === 0) {
+    process.stderr.write(`no suite is named so: ${suites.map(({ name }) => name).join(', ')}\n`)
+    process.exitCode = 2
+    return
+  }
   const facts = environment(['pnpm bench', ...words].join(' '))
   const ran = await run(wanted, chosen)
   say(render({ ran, quick: chosen.quick }, facts, plainTable, (title) => title.toUpperCase()))
