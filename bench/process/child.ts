@@ -24,6 +24,7 @@ interface Waiting {
 export async function startChild(entry: string, settings: Settings): Promise<Child> {
   const child = fork(await buildEntry(entry), {
     execArgv: [],
+    serialization: 'advanced', // JSON would turn the NaN of a latency that nobody measured into 0
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: { ...process.env, NODE_ENV: 'production', ...settingsEnvironment(settings) },
   })
