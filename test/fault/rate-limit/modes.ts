@@ -82,6 +82,7 @@ export class Limiters {
     const ended = fault().finally(() => {
       over = true
     })
+    ended.catch(() => {}) // it is awaited when the last calls have settled
     while (!over) await Promise.all([this.consume(), sleep(5)])
     await ended
   }
