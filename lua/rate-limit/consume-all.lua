@@ -1,7 +1,7 @@
 -- Decides one or many subjects under several policies: charges all policies of a subject if all admit the cost, or none.
 -- KEYS: subject by subject, one key a policy. Only a server that is no cluster gets more than one subject a call.
 -- ARGV: the policies (see quota.lua), then one cost for all subjects or one for each.
--- Reply: flat; for each key 1 (the policy admits it) or 0, and the state after it (see `tell`).
+-- Reply: flat; for each key the state after the decision (see `tell`), marked where its policy refuses (see `mark`).
 -- Cost: as consume, for each key.
 -- #include quota
 
@@ -25,8 +25,9 @@ for s = 0, #KEYS / count - 1 do
     else
       policy.algorithm.heal(key, policy, a, b, c)
     end
-    reply[at + 1] = admits and 1 or 0
-    at = policy.algorithm.tell(reply, at + 1, policy, cost, a, b, c)
+    local first = at + 1
+    at = policy.algorithm.tell(reply, at, policy, cost, a, b, c)
+    if not admits then mark(reply, first) end
   end
 end
 return reply

@@ -1,7 +1,7 @@
 -- Decides one or many subjects under one policy, each subject for itself.
 -- KEYS: one key a subject. Only a server that is no cluster gets more than one a call.
 -- ARGV: the policy (see quota.lua), then one cost for all subjects or one for each.
--- Reply: flat; for each key 1 (charged) or 0 (refused), and the state after it (see `tell`).
+-- Reply: flat; for each key the state after the decision (see `tell`), marked where it is a refusal (see `mark`).
 -- Cost: O(1) a key; with a sliding log O(log n) when many entries left the window since the last call.
 -- #per-algorithm
 -- #include quota
@@ -15,12 +15,12 @@ for i = 1, #KEYS do
   local key, cost = KEYS[i], tonumber(costText)
   local admits, a, b, c = read(key, policy, cost)
   if admits then
-    reply[at + 1] = 1
     a, b, c = charge(key, policy, cost, a, b, c)
   else
-    reply[at + 1] = 0
     heal(key, policy, a, b, c)
   end
-  at = tell(reply, at + 1, policy, cost, a, b, c)
+  local first = at + 1
+  at = tell(reply, at, policy, cost, a, b, c)
+  if not admits then mark(reply, first) end
 end
 return reply

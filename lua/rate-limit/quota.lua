@@ -31,5 +31,11 @@ for p = 1, tonumber(ARGV[1]) do
     ttlText = ARGV[5 * p + 1],
   }
 end
+-- A policy's part of a reply is its state, whose first number is never negative: a refusal counts it down from -1.
+-- A number more for the verdict would cost every decision its writing and reading.
+local function mark(reply, first)
+  reply[first] = -1 - reply[first]
+end
+
 -- Where the operation's own arguments start, less one.
 local own = 5 * #policies + 1

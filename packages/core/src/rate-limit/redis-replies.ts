@@ -13,9 +13,9 @@ export interface Asked {
 }
 
 /**
- * The standings of the subject whose numbers begin at `from` of a flat reply: for each policy a verdict and the
- * state, as `tell` in lua/rate-limit/ wrote it. Its times are relative to the server's present, so
- * the twins in memory compute the rest with a clock that stands at 0.
+ * The standings of the subject whose numbers begin at `from` of a flat reply: for each policy its state, as
+ * `tell` in lua/rate-limit/ wrote it, marked where it refuses. Its times are relative to the server's
+ * present, so the twins in memory compute the rest with a clock that stands at 0.
  */
 export function decodeStandings(
   reply: readonly number[],
@@ -26,14 +26,14 @@ export function decodeStandings(
   let all = true
   let at = from
   for (const policy of policies) {
-    all &&= reply[at] === 1
+    all &&= isAdmitted(reply[at])
     at += replyWidth(policy)
   }
   at = from
   return policies.map((policy) => {
-    const verdict = at
+    const start = at
     at += replyWidth(policy)
-    return read(reply, verdict, policy, asked, all)
+    return read(reply, start, policy, asked, all)
   })
 }
 
@@ -49,19 +49,25 @@ function read(
   { cost, charging }: Asked,
   all: boolean,
 ): Standing {
-  const allowed = reply[at] === 1
-  const first = reply[at + 1] ?? Number.NaN
-  const second = reply[at + 2] ?? Number.NaN
+  const marked = reply[at] ?? Number.NaN
+  const allowed = isAdmitted(marked)
+  const first = allowed ? marked : -1 - marked
+  const second = reply[at + 1] ?? Number.NaN
   if (policy.algorithm === 'sliding-log')
-    return readLog(policy, allowed, cost, first, reply.slice(at + 2, at + 5))
+    return readLog(policy, allowed, cost, first, reply.slice(at + 1, at + 4))
   const state =
     policy.algorithm === 'fixed-window'
       ? fixedWindow(first, second)
       : policy.algorithm === 'sliding-window'
-        ? slidingWindow(first, second, reply[at + 3] ?? Number.NaN)
+        ? slidingWindow(first, second, reply[at + 2] ?? Number.NaN)
         : bucket(first, second)
   const delayMs = all ? algorithmOf(policy).delayMs(state, policy, 0, charging ? cost : 0) : 0
   return standing(state, policy, 0, { allowed, cost, delayMs })
+}
+
+/** A refusal's first number is counted down from -1 (`mark` in lua/rate-limit/quota.lua). */
+function isAdmitted(first: number | undefined): boolean {
+  return first !== undefined && first >= 0
 }
 
 /** Only the server has the log's entries, so it computes the waits itself. */
@@ -96,9 +102,9 @@ function bucket(ageMs: number, spent: number): BucketState {
 }
 
 const widths: { readonly [Name in Algorithm]: number } = {
-  'fixed-window': 3,
-  'sliding-window': 4,
-  'sliding-log': 5,
-  'token-bucket': 3,
-  'leaky-bucket': 3,
+  'fixed-window': 2,
+  'sliding-window': 3,
+  'sliding-log': 4,
+  'token-bucket': 2,
+  'leaky-bucket': 2,
 }
