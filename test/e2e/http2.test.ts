@@ -82,7 +82,7 @@ describe.each([
     const served: string[] = []
     let decided = 0
     const stop = subscribe('sluice:rate-limit', () => decided++)
-    const policy = leakyBucket({ capacity: 2, drain: 1, drainMs: 200 })
+    const policy = leakyBucket({ capacity: 2, drain: 1, drainMs: 600 })
     const answer = (ctx: Context) => {
       served.push(ctx.path)
       return 'your turn'

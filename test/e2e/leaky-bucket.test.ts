@@ -5,7 +5,7 @@ import type { Site } from '../support/http.ts'
 import type { Options, TestApp } from './frameworks.ts'
 import { matrix, type OpenStore } from './matrix.ts'
 
-const DRAIN_MS = 400
+const DRAIN_MS = 600
 /** The turn is reckoned from the store's decision, the handler runs a little after it. */
 const SLACK_MS = 100
 

@@ -13,7 +13,7 @@ export interface OpenStore extends AsyncDisposable {
   readonly store: Store
 }
 
-export const backends: readonly Backend[] = [
+const backends: readonly Backend[] = [
   { name: 'memory', open: () => opened(memoryStore(), () => {}) },
   {
     name: 'Redis',

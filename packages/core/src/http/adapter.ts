@@ -3,7 +3,9 @@
  *
  * @packageDocumentation
  */
+
+export type { Framework } from './framework.ts'
 export type { Problem } from './problem.ts'
 export type { ProxyTrust } from './proxy-warning.ts'
-export { type Framework, RateLimitGate } from './rate-limit-gate.ts'
+export { RateLimitGate } from './rate-limit-gate.ts'
 export type { Eventually, RateLimitOptions } from './rate-limit-options.ts'

@@ -1,37 +1,19 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { emit, hashKey } from '../events.ts'
 import type { Decision } from '../rate-limit/decision.ts'
-import { createRateLimiter, type RateLimiter } from '../rate-limit/limiter.ts'
+import type { RateLimiter } from '../rate-limit/limiter.ts'
 import { addressKey } from './client-address.ts'
 import { afterAnswer, waitTurn } from './client-presence.ts'
 import { type FieldWriter, fieldWriters } from './fields.ts'
-import { LimiterPool } from './limiter-pool.ts'
-import { type Problem, problemOf } from './problem.ts'
-import { type ProxyTrust, warnOfProxy } from './proxy-warning.ts'
+import type { Framework } from './framework.ts'
+import { limiterSource } from './limiter-source.ts'
+import { problemOf } from './problem.ts'
+import { warnOfProxy } from './proxy-warning.ts'
 import {
   type RateLimitOptions,
   type ResolvedOptions,
   resolveOptions,
 } from './rate-limit-options.ts'
 import { writeRetryAfter } from './retry-after.ts'
-
-/** All that an adapter says of its framework. `Call` is what the framework calls a handler with. */
-export interface Framework<Call extends readonly unknown[]> {
-  request(...call: Call): IncomingMessage
-  response(...call: Call): ServerResponse
-  /** The client's address as the framework computes it. */
-  address(...call: Call): string | undefined
-  /** Whom the framework believes about addresses. */
-  proxyTrust(...call: Call): ProxyTrust
-  /** How to tell the framework about proxies: the end of a warning. */
-  readonly proxyAdvice: string
-  /** Puts the decision where handlers find it. */
-  keep(decision: Decision, ...call: Call): void
-  /** Sets the status, for an application that answers by itself. */
-  setStatus(status: number, ...call: Call): void
-  /** Sends a refusal, without a body for HEAD. */
-  send(problem: Problem, ...call: Call): void
-}
 
 /** A rate limit in front of handlers: all that Express, Koa and their like have in common. */
 export class RateLimitGate<Call extends readonly unknown[]> {
@@ -161,27 +143,4 @@ export class RateLimitGate<Call extends readonly unknown[]> {
 function asError(thrown: unknown): unknown {
   if (typeof thrown === 'object' && thrown !== null) return thrown
   return new Error(`a callback of rateLimit() threw ${String(thrown)}`, { cause: thrown })
-}
-
-/** One limiter for all requests, or, where the policies depend on the request, one for each set of them. */
-function limiterSource<Call extends readonly unknown[]>(
-  options: ResolvedOptions<Call>,
-): (call: Call) => RateLimiter | Promise<RateLimiter> {
-  const { policy, limiter, name, store, timeoutMs, denyCacheMs, onStoreFailure, instances } =
-    options
-  if (limiter) return () => limiter
-  const common = {
-    ...(name !== undefined && { name }),
-    ...(store && { store }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(denyCacheMs !== undefined && { denyCacheMs }),
-    ...(onStoreFailure && { onStoreFailure }),
-    ...(instances !== undefined && { instances }),
-  }
-  if (typeof policy !== 'function') {
-    const only = createRateLimiter({ ...common, policy })
-    return () => only
-  }
-  const pool = new LimiterPool(common)
-  return async (call) => pool.limiterFor(await policy(...call))
 }
