@@ -81,6 +81,18 @@ it.each([gone, late, throwing])(
   },
 )
 
+it('R32, R34: a quota that never comes back does not come back in this process either', async () => {
+  const limiter = fromFlexible(Object.assign(new Ailing(gone), { points: 1, duration: 0 }))
+  const never = Number.POSITIVE_INFINITY
+  expect(await limiter.consume('ann')).toMatchObject({
+    allowed: true,
+    source: 'local',
+    resetMs: never,
+  })
+  expect(await limiter.consume('ann')).toMatchObject({ allowed: false, retryAfterMs: never })
+  expect((await limiter.consume('bob')).allowed).toBe(true)
+})
+
 describe('the circuit of a limiter that fromFlexible() made', () => {
   it('R34: opens after failures in a row, and closes when the store takes writes again', async () => {
     const store = new Ailing(gone)
