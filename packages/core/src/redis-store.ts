@@ -20,7 +20,7 @@ export interface RedisStoreOptions {
  * @example
  * ```ts
  * import { createRateLimiter, fixedWindow, redisStore } from '@sluice/core'
- * import Redis from 'ioredis'
+ * import { Redis } from 'ioredis'
  *
  * const redis = new Redis(process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379')
  * const limiter = createRateLimiter({
@@ -42,11 +42,13 @@ export function redisStore(
   const { prefix = 'sluice' } = options
   if (Array.isArray(client)) return severalMasters()
   const redis = redisPort(client)
-  // A write, since a server may answer reads and still refuse what a decision needs.
-  const probeKey = `${prefix}:probe`
-  const circuit = new CircuitBreaker(() =>
-    redis.send(probeKey, ['SET', probeKey, '1', 'PX', '1000']),
-  )
+  // A write, since a server may answer reads and still refuse what a decision needs. Each goes to another slot: in
+  // a cluster, one lost master must not stand for all.
+  let probes = 0
+  const circuit = new CircuitBreaker(() => {
+    const key = `${prefix}:probe:${probes++ % PROBE_KEYS}`
+    return redis.send(key, ['SET', key, '1', 'PX', '1000'])
+  })
   const rateLimit = new RedisRateLimitStore(redis, prefix)
   return {
     rateLimit,
@@ -57,6 +59,8 @@ export function redisStore(
     },
   }
 }
+
+const PROBE_KEYS = 16
 
 /** Independent masters agree on locks by majority; a quota on several of them would be several quotas. */
 function severalMasters(): Store {

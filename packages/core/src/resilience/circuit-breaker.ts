@@ -8,7 +8,7 @@ export class CircuitBreaker {
   readonly #probe: () => Promise<unknown>
   #failures = 0
   #openedAt: number | undefined
-  #unanswered = 0
+  readonly #outstanding = new Set<Promise<unknown>>()
   #timer: NodeJS.Timeout | undefined
 
   /** `probe` asks the store for something as small as it can that still proves it can do its work. */
@@ -38,17 +38,24 @@ export class CircuitBreaker {
     this.#openedAt = undefined
   }
 
-  /** A client may hold a probe back until it is connected again, and answer then: few are ever outstanding. */
+  /**
+   * A client may hold a probe back until it is connected again, and answer then: few are ever outstanding. In a
+   * cluster a lost master may hold some for ever: after a while they make room for others.
+   */
   #ask(): void {
-    if (this.#unanswered >= MAX_UNANSWERED) return
-    this.#unanswered++
-    const answered = () => {
-      this.#unanswered--
+    if (this.#outstanding.size >= MAX_OUTSTANDING) return
+    const probe = this.#probe()
+    this.#outstanding.add(probe)
+    const forget = () => this.#outstanding.delete(probe)
+    const tooLong = setTimeout(forget, GIVE_UP_MS).unref()
+    const ended = () => {
+      clearTimeout(tooLong)
+      forget()
     }
-    this.#probe().then(() => {
-      answered()
+    probe.then(() => {
+      ended()
       this.#shut()
-    }, answered)
+    }, ended)
   }
 
   #shut(): void {
@@ -62,4 +69,5 @@ export class CircuitBreaker {
 
 const FAILURES_TO_OPEN = 5
 const PROBE_MS = 200
-const MAX_UNANSWERED = 4
+const MAX_OUTSTANDING = 4
+const GIVE_UP_MS = 5000
