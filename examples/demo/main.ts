@@ -40,6 +40,7 @@ async function withServer(use: (url: string, place: string) => Promise<void>): P
   const app = express()
   for (const act of acts) act.mount(app, opened.store)
   const server = app.listen(0, '127.0.0.1')
+  server.keepAliveTimeout = 60_000 // no connection ends while an act still wants to use it
   await once(server, 'listening')
   try {
     await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, opened.place)
@@ -51,7 +52,7 @@ async function withServer(use: (url: string, place: string) => Promise<void>): P
 
 async function playAll(url: string, place: string): Promise<void> {
   const terminal = new Terminal(process.stdout)
-  terminal.print([`Sluice with Express on ${url}, limits kept ${place}`])
+  terminal.print([`Sluice with Express on ${url}`, `Limits kept ${place}`])
   for (const [index, act] of acts.entries()) {
     terminal.print(['', terminal.bold(`Act ${index + 1}: ${act.title}`)])
     await act.play(url, terminal)
@@ -60,7 +61,7 @@ async function playAll(url: string, place: string): Promise<void> {
 }
 
 async function keepUp(url: string, place: string): Promise<void> {
-  console.log(`Sluice with Express on ${url}, limits kept ${place}\n\nTry:`)
+  console.log(`Sluice with Express on ${url}\nLimits kept ${place}\n\nTry:`)
   for (const line of acts.flatMap((act) => act.curls(url))) console.log(`  ${line}`)
   console.log('\nCtrl-C stops the server.')
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])

@@ -1,6 +1,7 @@
-import { styleText } from 'node:util'
+/** What switches a colour on, and what switches it off (ECMA-48, SGR). */
+const COLOURS = { bold: [1, 22], dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] }
 
-export type Colour = 'green' | 'red' | 'yellow' | 'dim' | 'bold'
+export type Colour = keyof typeof COLOURS
 
 /** Where the demo draws: 80 columns, in colour and with a moving picture on a terminal, plainly in a pipe. */
 export class Terminal {
@@ -24,7 +25,8 @@ export class Terminal {
   }
 
   paint(colour: Colour, text: string): string {
-    return this.#colours ? styleText(colour, text) : text
+    const [on, off] = COLOURS[colour]
+    return this.#colours ? `\x1b[${on}m${text}\x1b[${off}m` : text
   }
 
   /** Draws over what the last call has drawn; nothing at all removes it. In a pipe it does nothing. */

@@ -15,7 +15,7 @@ export const arrivals: readonly number[] = [
   ...evenly(11, { from: 2510, everyMs: 12 }),
   ...evenly(14, { from: 3260, everyMs: 12 }),
   ...evenly(14, { from: 6510, everyMs: 12 }),
-  ...evenly(46, { from: 6760, everyMs: 125 }),
+  ...evenly(46, { from: 6790, everyMs: 125 }),
 ]
 
 function evenly(count: number, { from, everyMs }: { from: number; everyMs: number }): number[] {

@@ -25,7 +25,7 @@ const perSecond = (LIMIT * 1000) / WINDOW_MS
 export const contenders: readonly Contender[] = [
   {
     title: 'fixed window',
-    lesson: 'Cheapest: one counter. Around 3 s, nearly twice the limit gets through.',
+    lesson: 'Cheapest: one counter. Around 3 s nearly twice the limit gets through.',
     code: `fixedWindow${windowCode}`,
     policy: fixedWindow(window),
   },

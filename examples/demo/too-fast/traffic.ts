@@ -1,9 +1,9 @@
 import { once, setMaxListeners } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
-import { json } from 'node:stream/consumers'
+import { json, text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Mishap } from '../act.ts'
-import { arrivals, RUN_MS } from './arrivals.ts'
+import { arrivals, LIMIT, RUN_MS } from './arrivals.ts'
 import type { Outcome } from './outcome.ts'
 
 /** What a route answers to a request that passed. */
@@ -22,6 +22,7 @@ export async function drive(
   const control = new AbortController()
   setMaxListeners(0, control.signal) // every request that is still to come listens
   const agent = new Agent({ keepAlive: true })
+  await openConnections(agent, urls)
   const startedAt = performance.now()
   const elapsedMs = () => performance.now() - startedAt
 
@@ -48,4 +49,19 @@ export async function drive(
     control.abort()
     agent.destroy()
   }
+}
+
+/** A crowd on a cold server would be late: its connections are opened before the clock starts. */
+async function openConnections(agent: Agent, urls: readonly string[]): Promise<void> {
+  const { origin } = new URL(urls[0] ?? '')
+  const paths = Array.from(
+    { length: urls.length * LIMIT },
+    (_, index) => `${origin}/warm-up/${index}`,
+  )
+  await Promise.all(
+    paths.map(async (path) => {
+      const [response] = (await once(get(path, { agent }), 'response')) as [IncomingMessage]
+      await text(response)
+    }),
+  )
 }

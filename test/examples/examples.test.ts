@@ -1,0 +1,123 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, inject, it } from 'vitest'
+import { RedisCluster } from '../support/redis-cluster.ts'
+import { RedisSentinel } from '../support/redis-sentinel.ts'
+import { ROOT, type RunOptions, runExample } from '../support/run-example.ts'
+
+const url = `redis://127.0.0.1:${inject('redisPort')}`
+
+/** What each example prints, in this order; between these lines there may be others. */
+const examples: Readonly<Record<string, readonly string[]>> = {
+  'behind-a-proxy.ts': [
+    'you are 203.0.113.7',
+    'you are 203.0.113.7',
+    'GET /        429',
+    'you are 203.0.113.8',
+  ],
+  'cluster-sentinel.ts': ['This example needs servers.'],
+  'custom-answer.ts': ['hello', '<h1>One moment</h1>', '{"error":"slow-down"'],
+  'dynamic-policy.ts': [
+    'GET /        429',
+    'Ann buys the pro plan',
+    '200  RateLimit: "fixed-window";r=97',
+  ],
+  'express-basic.ts': [
+    'requests left: 2',
+    'requests left: 0',
+    'GET /        429',
+    'quota-exceeded',
+  ],
+  'flexible-memory.ts': [
+    '"search";r=1',
+    'GET /search  429',
+    'meanwhile: 0 left, said by local',
+    'GET /mail    429',
+  ],
+  'flexible-postgres.ts': ['"per-minute";r=2', 'GET /        429', 'points: 4', '"per-minute";r=2'],
+  'koa-basic.ts': ['requests left: 2', 'requests left: 0', 'GET /        429', 'quota-exceeded'],
+  'leaky-wait.ts': ['waited 0 ms', '"violated-policies":["leaky-bucket"]'],
+  'library-only.ts': [
+    '7 left',
+    '8 are too many now',
+    '0 left',
+    'in Infinity ms',
+    '5 left',
+    '10 left',
+  ],
+  'login-refund.ts': [
+    '200  RateLimit: "attempts"',
+    '401  RateLimit: "attempts";r=0',
+    'POST /login  429',
+  ],
+  'node-redis.ts': ['This example needs a Redis'],
+  'redis.ts': ['This example needs a Redis'],
+  'several-policies.ts': ['"daily";r=9998', 'GET /        429', '"daily";r=9998'],
+  'shadow-mode.ts': ['allowed: true', 'api would have refused client', 'allowed: false'],
+  'tests-without-redis.ts': ['A minute went by in no time'],
+}
+
+describe('every example', () => {
+  it.for(Object.entries(examples))(
+    '%s runs, says what happened and ends',
+    { timeout: 60_000 }, // the embedded PostgreSQL of one takes seconds of computing to start
+    ([file, lines]) => expectOutput(file, lines),
+  )
+
+  it('is run by a test', async () => {
+    const entries = await readdir(join(ROOT, 'examples'))
+    expect(Object.keys(examples).sort()).toEqual(
+      entries.filter((name) => name.endsWith('.ts')).sort(),
+    )
+  })
+})
+
+describe('the examples with servers', () => {
+  it('redis.ts lets the server decide', () =>
+    expectOutput('redis.ts', ['source: store', 'source: store'], {
+      env: { REDIS_URL: url },
+    }))
+
+  it('node-redis.ts lets the server decide', () =>
+    expectOutput('node-redis.ts', ['source: store', 'source: store', 'source: store'], {
+      env: { REDIS_URL: url },
+    }))
+
+  it('cluster-sentinel.ts lets a Cluster decide', { timeout: 60_000 }, async () => {
+    await using cluster = await RedisCluster.start()
+    await expectOutput('cluster-sentinel.ts', customersIn('store'), {
+      env: { REDIS_CLUSTER: list(cluster.addresses) },
+    })
+  })
+
+  it('cluster-sentinel.ts asks the sentinels for the master', { timeout: 60_000 }, async () => {
+    await using sentinel = await RedisSentinel.start({ sentinels: 1 })
+    await expectOutput('cluster-sentinel.ts', customersIn('store'), {
+      env: { REDIS_SENTINELS: list(sentinel.addresses), REDIS_MASTER: sentinel.name },
+    })
+  })
+})
+
+async function expectOutput(
+  file: string,
+  lines: readonly string[],
+  options: RunOptions = {},
+): Promise<void> {
+  const { code, stdout, stderr } = await runExample(file, options)
+  expect(stderr).toBe('')
+  expect(code).toBe(0)
+  let from = 0
+  for (const line of lines) {
+    const at = stdout.indexOf(line, from)
+    expect(at, `"${line}" in its place in\n${stdout}`).toBeGreaterThanOrEqual(0)
+    from = at + line.length
+  }
+}
+
+function customersIn(source: string): string[] {
+  return ['ann', 'ben', 'cid'].map((customer) => `${customer} allowed: true, source: ${source}`)
+}
+
+function list(addresses: readonly { host: string; port: number }[]): string {
+  return addresses.map(({ host, port }) => `${host}:${port}`).join(',')
+}
