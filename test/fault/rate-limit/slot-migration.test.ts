@@ -28,27 +28,29 @@ describe.each(clusterKinds)('a slot that moves to another master, over $name', (
   })
 
   test.each([
-    ['one policy', one],
-    ['two policies', two],
-  ])('R33: keeps what a subject has spent, at every step (%s)', async (title, policy) => {
-    await using client = await open(cluster)
-    const limiter = createRateLimiter({ store: redisStore(client.redis), policy })
-    const subject = `old.${title.length}`
-    const move = await migration(subject)
-    const remaining: number[] = []
-    const ask = async () => {
-      const { source, remaining: left } = await limiter.consume(subject)
-      expect(source).toBe('store')
-      remaining.push(left)
-    }
-    for (const step of [async () => {}, move.open, move.keys, move.finish, async () => {}]) {
-      await step()
-      await ask()
-      await ask()
-    }
-    expect(remaining).toEqual(Array.from({ length: 10 }, (_, call) => limit - 1 - call))
-    for (const node of cluster.nodes) expect(await withoutTtl(node)).toEqual([])
-  })
+    ['one', one],
+    ['two', two],
+  ])(
+    'R33: keeps what a subject has spent, at every step (policies: %s)',
+    async (subject, policy) => {
+      await using client = await open(cluster)
+      const limiter = createRateLimiter({ store: redisStore(client.redis), policy })
+      const move = await migration(subject)
+      const remaining: number[] = []
+      const ask = async () => {
+        const { source, remaining: left } = await limiter.consume(subject)
+        expect(source).toBe('store')
+        remaining.push(left)
+      }
+      for (const step of [async () => {}, move.open, move.keys, move.finish, async () => {}]) {
+        await step()
+        await ask()
+        await ask()
+      }
+      expect(remaining).toEqual(Array.from({ length: 10 }, (_, call) => limit - 1 - call))
+      for (const node of cluster.nodes) expect(await withoutTtl(node)).toEqual([])
+    },
+  )
 
   test('R33: serves a subject that is new to it', async () => {
     await using client = await open(cluster)
