@@ -1,3 +1,5 @@
+const IDLE = -1
+
 /** What the memory store keeps of one subject under one policy. */
 export interface Subject {
   readonly state: unknown
@@ -7,54 +9,79 @@ export interface Subject {
   readonly refusedUntil: number
 }
 
+/** Subjects of one kind, by key: no key of one space meets a key of another. */
+export type Space = Map<string, Entry>
+
 /**
- * A map of at most `maxKeys` subjects. When it is full, what goes is the subject that was idle longest, and
- * only when all are over their limits the one whose refusal ends soonest: no stream of fresh keys can
- * wash out a refusal.
+ * Maps of at most `maxKeys` subjects together. When they are full, what goes is the subject that was idle
+ * longest, and only when all are over their limits the one whose refusal ends soonest: no stream of fresh
+ * keys can wash out a refusal.
  */
 export class BoundedSubjects {
   readonly #maxKeys: number
-  readonly #entries = new Map<string, Entry>()
+  readonly #spaces = new Map<string, Space>()
   readonly #idle = new Recency()
   readonly #refused = new Endings()
+  #size = 0
 
   constructor(maxKeys: number) {
     this.#maxKeys = maxKeys
   }
 
   get size(): number {
-    return this.#entries.size
+    return this.#size
   }
 
-  get(key: string, now: number): Subject | undefined {
-    const subject = this.#entries.get(key)?.subject
-    return subject && subject.expiresAt > now ? subject : undefined
-  }
-
-  set(key: string, subject: Subject, now: number): void {
-    let entry = this.#entries.get(key)
-    if (entry) this.#home(entry).remove(entry)
-    else {
-      this.#reclaim(now)
-      if (this.#entries.size >= this.#maxKeys) this.#evict(now)
-      entry = { key, subject, older: undefined, newer: undefined, position: IDLE }
-      this.#entries.set(key, entry)
+  /** A map a kind, since a key made of two strings would have to be put together and hashed at every call. */
+  space(name: string): Space {
+    let space = this.#spaces.get(name)
+    if (!space) {
+      space = new Map()
+      this.#spaces.set(name, space)
     }
-    entry.subject = subject
-    if (subject.refusedUntil > now) this.#refused.add(entry)
+    return space
+  }
+
+  get(space: Space, key: string, now: number): Subject | undefined {
+    const entry = space.get(key)
+    return entry && entry.expiresAt > now ? entry : undefined
+  }
+
+  set(space: Space, key: string, { state, expiresAt, refusedUntil }: Subject, now: number): void {
+    const entry = space.get(key) ?? this.#enter(space, key, now)
+    this.#home(entry).remove(entry)
+    entry.state = state
+    entry.expiresAt = expiresAt
+    entry.refusedUntil = refusedUntil
+    if (refusedUntil > now) this.#refused.add(entry)
     else this.#idle.add(entry)
   }
 
-  delete(key: string): void {
-    const entry = this.#entries.get(key)
-    if (!entry) return
-    this.#home(entry).remove(entry)
-    this.#entries.delete(key)
+  delete(space: Space, key: string): void {
+    const entry = space.get(key)
+    if (entry) this.#drop(entry)
   }
 
   /** Drops every expired subject; for a timer, not for a request. */
   sweep(now: number): void {
-    for (const [key, { subject }] of this.#entries) if (subject.expiresAt <= now) this.delete(key)
+    for (const space of this.#spaces.values())
+      for (const entry of space.values()) if (entry.expiresAt <= now) this.#drop(entry)
+  }
+
+  #enter(space: Space, key: string, now: number): Entry {
+    this.#reclaim(now)
+    if (this.#size >= this.#maxKeys) this.#evict(now)
+    const entry = new Entry(space, key)
+    space.set(key, entry)
+    this.#idle.add(entry)
+    this.#size++
+    return entry
+  }
+
+  #drop(entry: Entry): void {
+    this.#home(entry).remove(entry)
+    entry.space.delete(entry.key)
+    this.#size--
   }
 
   #home(entry: Entry): Recency | Endings {
@@ -65,30 +92,36 @@ export class BoundedSubjects {
   #reclaim(now: number): void {
     for (let looks = 0; looks < 2; looks++) {
       const { oldest } = this.#idle
-      if (!oldest || oldest.subject.expiresAt > now) return
-      this.delete(oldest.key)
+      if (!oldest || oldest.expiresAt > now) return
+      this.#drop(oldest)
     }
   }
 
   #evict(now: number): void {
     const { oldest } = this.#idle
     const { soonest } = this.#refused
-    const ended = soonest && soonest.subject.refusedUntil <= now
+    const ended = soonest && soonest.refusedUntil <= now
     const victim = ended || !oldest ? soonest : oldest
-    if (victim) this.delete(victim.key)
+    if (victim) this.#drop(victim)
   }
 }
 
 /** In exactly one of two orders: by recency, or, over its limit, in a heap at `position`. */
-interface Entry {
+class Entry implements Subject {
+  readonly space: Space
   readonly key: string
-  subject: Subject
+  state: unknown
+  expiresAt = 0
+  refusedUntil = 0
   older: Entry | undefined
   newer: Entry | undefined
-  position: number
-}
+  position: number = IDLE
 
-const IDLE = -1
+  constructor(space: Space, key: string) {
+    this.space = space
+    this.key = key
+  }
+}
 
 /** Subjects within their limits. A linked list, since a Map finds its first key slowly once many were deleted. */
 class Recency {
@@ -128,7 +161,7 @@ class Endings {
     entry.position = IDLE
     const last = this.#heap.pop()
     if (!last || last === entry) return
-    if (hole > 0 && this.#at(parent(hole)) > last.subject.refusedUntil) this.#rise(last, hole)
+    if (hole > 0 && this.#at(parent(hole)) > last.refusedUntil) this.#rise(last, hole)
     else this.#sink(last, hole)
   }
 
@@ -136,7 +169,7 @@ class Endings {
     let position = hole
     for (let up = parent(position); position > 0; up = parent(position)) {
       const above = this.#heap[up]
-      if (!above || above.subject.refusedUntil <= entry.subject.refusedUntil) break
+      if (!above || above.refusedUntil <= entry.refusedUntil) break
       this.#put(above, position)
       position = up
     }
@@ -149,7 +182,7 @@ class Endings {
       const left = 2 * position + 1
       const child = this.#at(left + 1) < this.#at(left) ? left + 1 : left
       const below = this.#heap[child]
-      if (!below || below.subject.refusedUntil >= entry.subject.refusedUntil) break
+      if (!below || below.refusedUntil >= entry.refusedUntil) break
       this.#put(below, position)
       position = child
     }
@@ -162,7 +195,7 @@ class Endings {
   }
 
   #at(position: number): number {
-    return this.#heap[position]?.subject.refusedUntil ?? Number.POSITIVE_INFINITY
+    return this.#heap[position]?.refusedUntil ?? Number.POSITIVE_INFINITY
   }
 }
 

@@ -1,5 +1,5 @@
 import { algorithmOf, fits, remaining, standing } from './algorithms/standing.ts'
-import { BoundedSubjects, type Subject } from './bounded-subjects.ts'
+import { BoundedSubjects, type Space, type Subject } from './bounded-subjects.ts'
 import type { Policy } from './policy.ts'
 import type { Quota, RateLimitStore, Standing } from './store.ts'
 
@@ -15,7 +15,7 @@ export class MemoryRateLimitStore implements RateLimitStore {
   readonly remote = false
   readonly #subjects: BoundedSubjects
   readonly #now: () => number
-  readonly #prefixes = new WeakMap<Quota, readonly string[]>()
+  readonly #spaces = new WeakMap<Quota, readonly Space[]>()
   #sweeper: NodeJS.Timeout | undefined
 
   constructor(options: MemoryOptions) {
@@ -25,25 +25,16 @@ export class MemoryRateLimitStore implements RateLimitStore {
 
   async consume(quota: Quota, subject: string, cost: number): Promise<readonly Standing[]> {
     const now = Math.floor(this.#now())
-    const seen = this.#read(quota, subject, now)
-    const all = seen.every(({ policy, state }) => fits(state, policy, now, cost))
-    return seen.map(({ policy, key, stored, state }) => {
-      const algorithm = algorithmOf(policy)
-      const allowed = all || fits(state, policy, now, cost)
-      const after = all ? algorithm.charge(state, policy, now, cost) : state
-      const delayMs = all ? algorithm.delayMs(after, policy, now, cost) : 0
-      if (all) this.#write(key, after, policy, now)
-      else if (stored) this.#refuse(key, stored, state, policy, now)
-      return standing(after, policy, now, { allowed, cost, delayMs })
-    })
+    const seen = this.#see(quota, subject, now, cost)
+    const all = seen.every(isAdmitted)
+    return seen.map((one) => this.#settle(one, subject, now, cost, all))
   }
 
   async peek(quota: Quota, subject: string, cost: number): Promise<readonly Standing[]> {
     const now = Math.floor(this.#now())
-    const seen = this.#read(quota, subject, now)
-    const all = seen.every(({ policy, state }) => fits(state, policy, now, cost))
-    return seen.map(({ policy, state }) => {
-      const allowed = all || fits(state, policy, now, cost)
+    const seen = this.#see(quota, subject, now, cost)
+    const all = seen.every(isAdmitted)
+    return seen.map(({ policy, state, allowed }) => {
       const delayMs = all ? algorithmOf(policy).delayMs(state, policy, now, 0) : 0
       return standing(state, policy, now, { allowed, cost, delayMs })
     })
@@ -51,16 +42,16 @@ export class MemoryRateLimitStore implements RateLimitStore {
 
   async refund(quota: Quota, subject: string, cost: number): Promise<void> {
     const now = Math.floor(this.#now())
-    for (const { policy, key, stored, state } of this.#read(quota, subject, now)) {
+    for (const { policy, space, stored, state } of this.#see(quota, subject, now, cost)) {
       if (!stored) continue
       const after = algorithmOf(policy).refund(state, policy, now, cost)
-      if (after === undefined) this.#subjects.delete(key)
-      else this.#write(key, after, policy, now)
+      if (after === undefined) this.#subjects.delete(space, subject)
+      else this.#write(space, subject, after, policy, now)
     }
   }
 
   async reset(quota: Quota, subject: string): Promise<void> {
-    for (const prefix of this.#prefixesOf(quota)) this.#subjects.delete(prefix + subject)
+    for (const space of this.#spacesOf(quota)) this.#subjects.delete(space, subject)
   }
 
   close(): void {
@@ -68,30 +59,54 @@ export class MemoryRateLimitStore implements RateLimitStore {
     this.#sweeper = undefined
   }
 
-  #read(quota: Quota, subject: string, now: number) {
-    const prefixes = this.#prefixesOf(quota)
-    return quota.policies.map((policy, index) => {
-      const key = `${prefixes[index]}${subject}`
-      const stored = this.#subjects.get(key, now)
-      return { policy, key, stored, state: algorithmOf(policy).read(stored?.state, policy, now) }
+  #see(quota: Quota, subject: string, now: number, cost: number): Seen[] {
+    const spaces = this.#spacesOf(quota)
+    return spaces.map((space, index) => {
+      const policy = quota.policies[index] as Policy
+      const stored = this.#subjects.get(space, subject, now)
+      const state = algorithmOf(policy).read(stored?.state, policy, now)
+      return { policy, space, stored, state, allowed: fits(state, policy, now, cost) }
     })
   }
 
-  #write(key: string, state: unknown, policy: Policy, now: number): void {
+  /** Charges one policy, if all admit the cost, and says where it stands then. */
+  #settle(seen: Seen, subject: string, now: number, cost: number, all: boolean): Standing {
+    const { policy, space, stored, state, allowed } = seen
+    if (!all) {
+      if (stored) this.#refuse(space, subject, stored, state, policy, now)
+      return standing(state, policy, now, { allowed, cost, delayMs: 0 })
+    }
+    const algorithm = algorithmOf(policy)
+    const after = algorithm.charge(state, policy, now, cost)
+    this.#write(space, subject, after, policy, now)
+    const delayMs = algorithm.delayMs(after, policy, now, cost)
+    return standing(after, policy, now, { allowed, cost, delayMs })
+  }
+
+  #write(space: Space, subject: string, state: unknown, policy: Policy, now: number): void {
     const { keepMs, resetMs } = algorithmOf(policy)
     const expiresAt = now + (keepMs ?? resetMs)(state, policy, now)
-    this.#subjects.set(key, { state, expiresAt, refusedUntil: overUntil(state, policy, now) }, now)
+    const refusedUntil = overUntil(state, policy, now)
+    this.#subjects.set(space, subject, { state, expiresAt, refusedUntil }, now)
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
   }
 
   /** A refusal spends nothing, so it moves nothing on; but what is stored is kept for as long as it counts by this policy. */
-  #refuse(key: string, stored: Subject, state: unknown, policy: Policy, now: number): void {
+  #refuse(
+    space: Space,
+    subject: string,
+    stored: Subject,
+    state: unknown,
+    policy: Policy,
+    now: number,
+  ): void {
     const { refused, resetMs } = algorithmOf(policy)
     const expiresAt = now + resetMs(state, policy, now)
     const kept = refused
       ? { state: refused(state), expiresAt }
       : { state: stored.state, expiresAt: Math.max(stored.expiresAt, expiresAt) }
-    this.#subjects.set(key, { ...kept, refusedUntil: overUntil(state, policy, now) }, now)
+    const refusedUntil = overUntil(state, policy, now)
+    this.#subjects.set(space, subject, { ...kept, refusedUntil }, now)
   }
 
   #sweep(): void {
@@ -99,18 +114,30 @@ export class MemoryRateLimitStore implements RateLimitStore {
     if (this.#subjects.size === 0) this.close()
   }
 
-  /** Lengths in front of names: no two quotas and subjects share a key, whatever characters they hold. */
-  #prefixesOf(quota: Quota): readonly string[] {
-    let prefixes = this.#prefixes.get(quota)
-    if (!prefixes) {
-      prefixes = quota.policies.map(
-        ({ algorithm, name }) =>
-          `${quota.name.length}:${quota.name}${name.length}:${name}${algorithm}:`,
+  /** Lengths in front of names: no two quotas and policies share a space, whatever characters they hold. */
+  #spacesOf(quota: Quota): readonly Space[] {
+    let spaces = this.#spaces.get(quota)
+    if (!spaces) {
+      spaces = quota.policies.map(({ algorithm, name }) =>
+        this.#subjects.space(`${quota.name.length}:${quota.name}${algorithm}:${name}`),
       )
-      this.#prefixes.set(quota, prefixes)
+      this.#spaces.set(quota, spaces)
     }
-    return prefixes
+    return spaces
   }
+}
+
+/** One policy, and where a subject stands under it before the call. */
+interface Seen {
+  readonly policy: Policy
+  readonly space: Space
+  readonly stored: Subject | undefined
+  readonly state: unknown
+  readonly allowed: boolean
+}
+
+function isAdmitted({ allowed }: Seen): boolean {
+  return allowed
 }
 
 /** Until when not even one unit fits; 0 where one does, or never will. */

@@ -71,5 +71,7 @@ function returned({ anchor }: BucketState, { rate }: Policy, now: number): numbe
 /** Milliseconds from the anchor until so many units have come back. */
 function untilBackMs(units: number, { rate }: Policy): number {
   const periods = Math.floor(units / rate.amount) + 1
-  return periods * rate.periodMs - portion(periods * rate.amount - units, rate.periodMs, rate.amount)
+  return (
+    periods * rate.periodMs - portion(periods * rate.amount - units, rate.periodMs, rate.amount)
+  )
 }

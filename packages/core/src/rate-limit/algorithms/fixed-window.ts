@@ -11,7 +11,7 @@ export const fixedWindowAlgorithm: CountingAlgorithm<FixedWindowState> = {
   read(stored, { windowMs }, now) {
     if (!stored || now >= stored.endsAt) return { used: 0, endsAt: now + windowMs }
     // A window that was shortened since ends no later than a new one would.
-    return { used: stored.used, endsAt: Math.min(stored.endsAt, now + windowMs) }
+    return stored.endsAt <= now + windowMs ? stored : { used: stored.used, endsAt: now + windowMs }
   },
   available: ({ used }, { limit }) => limit - used,
   waitMs: ({ endsAt }, _policy, now) => endsAt - now,
