@@ -17,19 +17,22 @@ const USAGE = `Usage: demo [--serve | --svg <folder>]
   --svg <folder>  write the pictures as SVG files, from a simulated clock
 With REDIS_URL set, the limits are kept there instead of in memory.`
 
+process.stdout.on('error', () => process.exit(1)) // the reader of a pipe has left
 try {
-  const { serve, svg } = options()
-  if (svg) await writePictures(svg)
+  const { help, serve, svg } = options()
+  if (help) console.log(USAGE)
+  else if (svg) await writePictures(svg)
   else await withServer(serve ? keepUp : playAll)
 } catch (error) {
   console.error(error instanceof Mishap ? error.message : error)
   process.exit(1) // a server that never answers must not hold the process
 }
 
-function options(): { serve?: boolean; svg?: string } {
+function options(): { help?: boolean; serve?: boolean; svg?: string } {
   try {
-    const known = { serve: { type: 'boolean' }, svg: { type: 'string' } } as const
-    return parseArgs({ options: known }).values
+    const flag = { type: 'boolean' } as const
+    const folder = { type: 'string' } as const
+    return parseArgs({ options: { help: flag, serve: flag, svg: folder } }).values
   } catch (error) {
     throw new Mishap(`${(error as Error).message}\n${USAGE}`)
   }
