@@ -15,6 +15,7 @@ export type { Decision, DecisionSource, PolicyState } from './rate-limit/decisio
 export { type FlexibleOptions, fromFlexible } from './rate-limit/flexible.ts'
 export type { FlexibleLimiter } from './rate-limit/flexible-counter.ts'
 export {
+  type ConsumeOptions,
   createRateLimiter,
   type OnStoreFailure,
   type RateLimiter,

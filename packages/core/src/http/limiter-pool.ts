@@ -1,11 +1,7 @@
 import { memoryStore } from '../memory-store.ts'
-import {
-  createRateLimiter,
-  type RateLimiter,
-  type RateLimiterOptions,
-} from '../rate-limit/limiter.ts'
+import { limiterOf, type RateLimiter, type RateLimiterOptions } from '../rate-limit/limiter.ts'
 import { checkPolicies, type Policy } from '../rate-limit/policy.ts'
-import type { Store } from '../store.ts'
+import { warnOfSharedDefault } from '../rate-limit/unnamed.ts'
 
 /**
  * The limiters of a route whose policies depend on the request. Equal policies share a limiter, and all
@@ -13,14 +9,14 @@ import type { Store } from '../store.ts'
  */
 export class LimiterPool {
   readonly #options: Omit<RateLimiterOptions, 'policy'>
-  readonly #store: Store
   readonly #limiters = new Map<string, RateLimiter>()
 
   constructor(options: Omit<RateLimiterOptions, 'policy'>) {
-    this.#options = options
-    this.#store = options.store ?? memoryStore()
+    const store = options.store ?? memoryStore()
     // A store that cannot limit rates throws here, at construction, not at the first request.
-    void this.#store.rateLimit
+    void store.rateLimit
+    warnOfSharedDefault(options)
+    this.#options = { ...options, store }
   }
 
   /** @throws ConfigurationError (`configuration`) when the application's function gave no policies. */
@@ -34,20 +30,10 @@ export class LimiterPool {
       this.#limiters.set(content, known)
       return known
     }
-    const limiter = createRateLimiter({
-      ...this.#options,
-      store: this.#nextStore(),
-      policy: policies,
-    })
+    const limiter = limiterOf(policies, this.#options)
     this.#limiters.set(content, limiter)
     if (this.#limiters.size > MAX_LIMITERS) this.#dropOldest()
     return limiter
-  }
-
-  /** The warning of unnamed limiters counts routes by their store: one route's later limiters bring a copy. */
-  #nextStore(): Store {
-    const store = this.#store
-    return this.#limiters.size === 0 ? store : { ...store, close: () => store.close() }
   }
 
   #dropOldest(): void {

@@ -1,6 +1,6 @@
 import { emit, hashKey } from '../events.ts'
 import type { Decision } from '../rate-limit/decision.ts'
-import type { RateLimiter } from '../rate-limit/limiter.ts'
+import { giveBack, type RateLimiter } from '../rate-limit/limiter.ts'
 import { addressKey } from './client-address.ts'
 import { afterAnswer, waitTurn } from './client-presence.ts'
 import { type FieldWriter, fieldWriters } from './fields.ts'
@@ -112,14 +112,12 @@ export class RateLimitGate<Call extends readonly unknown[]> {
     limiter: RateLimiter,
     subject: string,
     cost: number,
-    { source }: Decision,
+    decision: Decision,
   ): void {
     const { refund } = this.#options
-    // What a degraded decision charged, if anything, is not in the store.
-    if (source !== 'store') return
     const settle = async () => {
       try {
-        if (refund && (await refund(...call))) await limiter.refund(subject, cost)
+        if (refund && (await refund(...call))) await giveBack(limiter, decision, subject, cost)
       } catch (error) {
         // The answer is gone: no error handler could still do anything with it.
         emit('sluice:rate-limit', () => ({

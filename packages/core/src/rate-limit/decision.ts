@@ -50,9 +50,10 @@ export function decide(
   const states: PolicyState[] = []
   let telling: PolicyState | undefined
   let delayMs = 0
-  for (const [index, policy] of policies.entries()) {
+  for (let index = 0; index < policies.length; index++) {
+    const policy = policies[index]
     const standing = standings[index]
-    if (!standing) throw new TypeError(`the store gave no standing for policy ${policy.name}`)
+    if (!policy || !standing) throw new TypeError(`a store gave no standing for policy ${index}`)
     const state = describe(policy, standing)
     states.push(state)
     if (!telling || tellsMore(state, telling)) telling = state

@@ -3,41 +3,52 @@ import { type Decision, decide } from './decision.ts'
 import type { OnStoreFailure, RateLimiter } from './limiter.ts'
 import { MemoryRateLimitStore } from './memory-store.ts'
 import { type Policy, share } from './policy.ts'
-import type { Quota, Standing } from './store.ts'
+import type { Answer, Quota, Standing } from './store.ts'
 
-/** Decides while the store cannot: one function for each mode, made once. */
-export type Degradation = (key: string, cost: number) => Promise<Decision>
+/** Decides while the store cannot; made once for each limiter. */
+export interface Degradation {
+  consume(key: string, cost: number): Answer<Decision>
+  /** Gives back what a decision of source `local` has spent. */
+  refund(key: string, cost: number): Promise<void>
+}
 
 export function degradation(mode: OnStoreFailure, quota: Quota, instances: number): Degradation {
   const { policies } = quota
-  if (mode === 'open') return async () => decide(policies, policies.map(untouched), 'open')
-  if (mode === 'closed') return async () => decide(policies, policies.map(shut), 'closed')
+  if (mode === 'open') return always(decide(policies, policies.map(untouched), 'open'))
+  if (mode === 'closed') return always(decide(policies, policies.map(shut), 'closed'))
   const local = localQuota(quota, instances)
-  return mode === 'local' ? local : (key, cost) => delegate(mode, local, key, cost)
+  return mode === 'local' ? local : delegation(mode, local)
+}
+
+function always(decision: Decision): Degradation {
+  return { consume: () => decision, refund: async () => {} }
 }
 
 /** The same policies in this process, which gets its part of each. */
 function localQuota({ name, policies }: Quota, instances: number): Degradation {
   const quota: Quota = { name, policies: policies.map((policy) => share(policy, instances)) }
   const store = new MemoryRateLimitStore({ maxKeys: LOCAL_KEYS, now: () => performance.now() })
-  return async (key, cost) => decide(quota.policies, await store.consume(quota, key, cost), 'local')
+  return {
+    consume: (key, cost) => decide(quota.policies, store.consume(quota, key, cost), 'local'),
+    refund: (key, cost) => store.refund(quota, key, cost),
+  }
 }
 
 /** A limiter of the application's; when it fails too, in whatever way, the process decides by itself. */
-async function delegate(
-  limiter: RateLimiter,
-  local: Degradation,
-  key: string,
-  cost: number,
-): Promise<Decision> {
-  try {
-    const decision = await limiter.consume(key, { cost })
-    return decision.source === 'store' || decision.source === 'cache'
-      ? { ...decision, source: 'local' }
-      : decision
-  } catch (error) {
-    emit('sluice:store', () => ({ type: 'failure', operation: 'rate-limit.fallback', error }))
-    return local(key, cost)
+function delegation(limiter: RateLimiter, local: Degradation): Degradation {
+  return {
+    async consume(key, cost) {
+      try {
+        const decision = await limiter.consume(key, { cost })
+        return decision.source === 'store' || decision.source === 'cache'
+          ? { ...decision, source: 'local' }
+          : decision
+      } catch (error) {
+        emit('sluice:store', () => ({ type: 'failure', operation: 'rate-limit.fallback', error }))
+        return local.consume(key, cost)
+      }
+    },
+    refund: (key, cost) => limiter.refund(key, cost),
   }
 }
 

@@ -21,6 +21,14 @@ import { warnOfSharedDefault } from './unnamed.ts'
 /** What happens while the store cannot be asked; a limiter given here decides instead of it. */
 export type OnStoreFailure = 'open' | 'closed' | 'local' | RateLimiter
 
+/** Options of {@link RateLimiter.consume}. */
+export interface ConsumeOptions {
+  /** An integer of at least 1; default 1. */
+  readonly cost?: number
+  /** Ends the wait with its reason; the call may have happened. */
+  readonly signal?: AbortSignal
+}
+
 /** Decides who may pass. Made by {@link createRateLimiter} or {@link fromFlexible}. */
 export interface RateLimiter {
   /** The quota's name. */
@@ -33,10 +41,7 @@ export interface RateLimiter {
    *
    * @throws ConfigurationError (`configuration`) for a key that is not a non-empty string, or a wrong cost.
    */
-  consume(
-    key: string,
-    options?: { readonly cost?: number; readonly signal?: AbortSignal },
-  ): Promise<Decision>
+  consume(key: string, options?: ConsumeOptions): Promise<Decision>
   /**
    * Says what `consume` would decide, and changes nothing; `remaining` is what is left now.
    *
@@ -93,10 +98,28 @@ export interface RateLimiterOptions {
  */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   checkOptions('createRateLimiter', options, rateLimiterRules)
-  return new StoreLimiter(
-    checkPolicies('createRateLimiter', options.policy),
-    withDefaults(options, defaults),
-  )
+  const policies = checkPolicies('createRateLimiter', options.policy)
+  warnOfSharedDefault(options)
+  return limiterOf(policies, options)
+}
+
+/** A limiter of options that were checked already. */
+export function limiterOf(
+  policies: readonly Policy[],
+  options: Omit<RateLimiterOptions, 'policy'>,
+): RateLimiter {
+  return new StoreLimiter(policies, withDefaults(options, defaults))
+}
+
+/** Gives back what one decision has spent, where it was spent. */
+export async function giveBack(
+  limiter: RateLimiter,
+  { source }: Decision,
+  key: string,
+  cost: number,
+): Promise<void> {
+  if (source === 'local' && limiter instanceof StoreLimiter) await limiter.refundLocally(key, cost)
+  else if (source === 'store') await limiter.refund(key, cost)
 }
 
 /** The rules of the options that `rateLimit()` has in common with {@link createRateLimiter}. */
@@ -144,6 +167,8 @@ const defaults = {
   instances: 1,
 }
 
+const noOptions: ConsumeOptions = {}
+
 class StoreLimiter implements RateLimiter {
   readonly name: string
   readonly policies: readonly Policy[]
@@ -153,9 +178,11 @@ class StoreLimiter implements RateLimiter {
   readonly #denied: DenyCache
   readonly #degraded: Degradation
 
-  constructor(policies: readonly Policy[], options: RateLimiterOptions & typeof defaults) {
+  constructor(
+    policies: readonly Policy[],
+    options: Omit<RateLimiterOptions, 'policy'> & typeof defaults,
+  ) {
     const store = options.store ?? memoryStore()
-    if (options.store && options.name === defaults.name) warnOfSharedDefault(store)
     this.name = options.name
     this.policies = policies
     this.#quota = { name: options.name, policies }
@@ -165,14 +192,12 @@ class StoreLimiter implements RateLimiter {
     this.#degraded = degradation(options.onStoreFailure, this.#quota, options.instances)
   }
 
-  async consume(
-    key: string,
-    { cost = 1, signal }: { readonly cost?: number; readonly signal?: AbortSignal } = {},
-  ): Promise<Decision> {
+  async consume(key: string, { cost = 1, signal }: ConsumeOptions = noOptions): Promise<Decision> {
     check('consume', key, cost)
     signal?.throwIfAborted()
     if (this.#store.remote) return this.#consumeRemote(key, cost, signal)
-    return decide(this.policies, await this.#store.consume(this.#quota, key, cost), 'store')
+    const standings = this.#store.consume(this.#quota, key, cost)
+    return decide(this.policies, Array.isArray(standings) ? standings : await standings, 'store')
   }
 
   async peek(key: string, { cost = 1 }: { readonly cost?: number } = {}): Promise<Decision> {
@@ -184,6 +209,10 @@ class StoreLimiter implements RateLimiter {
   async refund(key: string, cost: number): Promise<void> {
     check('refund', key, cost)
     await this.#changing(key, 'refund', () => this.#store.refund(this.#quota, key, cost))
+  }
+
+  refundLocally(key: string, cost: number): Promise<void> {
+    return this.#degraded.refund(key, cost)
   }
 
   async reset(key: string): Promise<void> {
@@ -206,9 +235,9 @@ class StoreLimiter implements RateLimiter {
         if (!decision.allowed) this.#denied.set(key, cost, standings, mark)
         return decision
       },
-      (error: unknown) => {
+      () => {
         if (signal?.aborted) throw signal.reason
-        return this.#degraded(key, cost)
+        return this.#degraded.consume(key, cost)
       },
     )
   }

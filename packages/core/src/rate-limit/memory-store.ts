@@ -15,7 +15,7 @@ export class MemoryRateLimitStore implements RateLimitStore {
   readonly remote = false
   readonly #subjects: BoundedSubjects
   readonly #now: () => number
-  readonly #spaces = new WeakMap<Quota, readonly Space[]>()
+  readonly #spaces = new WeakMap<Quota, readonly PolicySpace[]>()
   #sweeper: NodeJS.Timeout | undefined
 
   constructor(options: MemoryOptions) {
@@ -23,9 +23,11 @@ export class MemoryRateLimitStore implements RateLimitStore {
     this.#now = options.now
   }
 
-  async consume(quota: Quota, subject: string, cost: number): Promise<readonly Standing[]> {
+  consume(quota: Quota, subject: string, cost: number): readonly Standing[] {
     const now = Math.floor(this.#now())
     const seen = this.#see(quota, subject, now, cost)
+    const [only, second] = seen
+    if (only && !second) return [this.#settle(only, subject, now, cost, only.allowed)]
     const all = seen.every(isAdmitted)
     return seen.map((one) => this.#settle(one, subject, now, cost, all))
   }
@@ -51,7 +53,7 @@ export class MemoryRateLimitStore implements RateLimitStore {
   }
 
   async reset(quota: Quota, subject: string): Promise<void> {
-    for (const space of this.#spacesOf(quota)) this.#subjects.delete(space, subject)
+    for (const { space } of this.#spacesOf(quota)) this.#subjects.delete(space, subject)
   }
 
   close(): void {
@@ -60,9 +62,7 @@ export class MemoryRateLimitStore implements RateLimitStore {
   }
 
   #see(quota: Quota, subject: string, now: number, cost: number): Seen[] {
-    const spaces = this.#spacesOf(quota)
-    return spaces.map((space, index) => {
-      const policy = quota.policies[index] as Policy
+    return this.#spacesOf(quota).map(({ policy, space }) => {
       const stored = this.#subjects.get(space, subject, now)
       const state = algorithmOf(policy).read(stored?.state, policy, now)
       return { policy, space, stored, state, allowed: fits(state, policy, now, cost) }
@@ -115,22 +115,27 @@ export class MemoryRateLimitStore implements RateLimitStore {
   }
 
   /** Lengths in front of names: no two quotas and policies share a space, whatever characters they hold. */
-  #spacesOf(quota: Quota): readonly Space[] {
+  #spacesOf(quota: Quota): readonly PolicySpace[] {
     let spaces = this.#spaces.get(quota)
     if (!spaces) {
-      spaces = quota.policies.map(({ algorithm, name }) =>
-        this.#subjects.space(`${quota.name.length}:${quota.name}${algorithm}:${name}`),
-      )
+      spaces = quota.policies.map((policy) => {
+        const { algorithm, name } = policy
+        const space = `${quota.name.length}:${quota.name}${algorithm}:${name}`
+        return { policy, space: this.#subjects.space(space) }
+      })
       this.#spaces.set(quota, spaces)
     }
     return spaces
   }
 }
 
-/** One policy, and where a subject stands under it before the call. */
-interface Seen {
+interface PolicySpace {
   readonly policy: Policy
   readonly space: Space
+}
+
+/** One policy, and where a subject stands under it before the call. */
+interface Seen extends PolicySpace {
   readonly stored: Subject | undefined
   readonly state: unknown
   readonly allowed: boolean

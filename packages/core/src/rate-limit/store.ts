@@ -23,6 +23,9 @@ export interface Standing {
   readonly delayMs: number
 }
 
+/** A store in this process need not make its caller wait. */
+export type Answer<T> = T | Promise<T>
+
 /**
  * Keeps the spent quota. Four methods fix the whole contract; `contract/rate-limit-store.ts` tests it.
  *
@@ -35,7 +38,7 @@ export interface RateLimitStore {
   /** True when a call leaves the process: such a store gets deadlines, a deny cache and degradation. */
   readonly remote: boolean
   /** Charges `cost` to every policy if all admit it, and answers one standing a policy, in order. */
-  consume(quota: Quota, subject: string, cost: number): Promise<readonly Standing[]>
+  consume(quota: Quota, subject: string, cost: number): Answer<readonly Standing[]>
   /** Says what `consume` would decide, and changes nothing: `remaining` is what is left now. */
   peek(quota: Quota, subject: string, cost: number): Promise<readonly Standing[]>
   /** Gives back up to `cost` of what is spent; creates nothing, and leaves no policy below zero. */

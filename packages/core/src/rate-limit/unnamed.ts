@@ -4,7 +4,14 @@ import type { Store } from '../store.ts'
  * Two limiters without a name on one store share one quota: sometimes meant, more often a surprise. The
  * second one says so, once a store.
  */
-export function warnOfSharedDefault(store: Store): void {
+export function warnOfSharedDefault({
+  name,
+  store,
+}: {
+  readonly name?: string
+  readonly store?: Store
+}): void {
+  if (name !== undefined || !store) return
   const seen = unnamed.get(store) ?? 0
   unnamed.set(store, seen + 1)
   if (seen !== 1) return

@@ -18,12 +18,12 @@ export class StoreGuard {
     this.circuit = circuit
   }
 
-  call<T>(operation: string, ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  call<T>(operation: string, ask: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
     if (signal?.aborted) return Promise.reject(signal.reason)
     if (this.circuit?.isOpen) return Promise.reject(circuitOpen())
     return new Promise<T>((resolve, reject) => {
       const call = new GuardedCall(this, operation, resolve, reject, signal)
-      ask().then(call.answered, call.failed)
+      Promise.resolve(ask()).then(call.answered, call.failed)
     })
   }
 }
