@@ -101,12 +101,12 @@ export class MemoryRateLimitStore implements RateLimitStore {
     now: number,
   ): void {
     const { refused, resetMs } = algorithmOf(policy)
-    const expiresAt = now + resetMs(state, policy, now)
-    const kept = refused
-      ? { state: refused(state), expiresAt }
-      : { state: stored.state, expiresAt: Math.max(stored.expiresAt, expiresAt) }
+    const resetAt = now + resetMs(state, policy, now)
+    const after = refused ? refused(state) : stored.state
+    // A millisecond less is no reason, as in the scripts.
+    const expiresAt = refused || resetAt > stored.expiresAt + 1 ? resetAt : stored.expiresAt
     const refusedUntil = overUntil(state, policy, now)
-    this.#subjects.set(space, subject, { ...kept, refusedUntil }, now)
+    this.#subjects.set(space, subject, { state: after, expiresAt, refusedUntil }, now)
   }
 
   #sweep(): void {
