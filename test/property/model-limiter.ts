@@ -66,7 +66,7 @@ export class ModelLimiter {
     if (!kept || count.state === undefined) return
     const endsAt = count.now + resetMs(count)
     const { state } = count
-    this.#kept.set(count.id, endsAt > kept.endsAt ? { state, endsAt } : { ...kept, state })
+    this.#kept.set(count.id, endsAt > kept.endsAt + 1n ? { state, endsAt } : { ...kept, state })
   }
 }
 
