@@ -18,9 +18,9 @@ export class DenyCache {
   get(subject: string, cost: number): readonly Standing[] | undefined {
     const refusal = this.#subjects.get(subject)?.get(cost)
     if (!refusal) return undefined
-    const elapsedMs = performance.now() - refusal.at
-    if (elapsedMs < refusal.lastsMs)
-      return refusal.standings.map((standing) => later(standing, elapsedMs))
+    const now = performance.now()
+    if (now - refusal.askedAt < refusal.lastsMs)
+      return refusal.standings.map((standing) => later(standing, now - refusal.answeredAt))
     this.#forget(subject, cost)
     return undefined
   }
@@ -41,7 +41,7 @@ export class DenyCache {
       this.#subjects.set(subject, costs)
     }
     if (costs.size >= MAX_COSTS) dropOldest(costs)
-    costs.set(cost, { at: mark.at, lastsMs, standings })
+    costs.set(cost, { askedAt: mark.at, answeredAt: performance.now(), lastsMs, standings })
   }
 
   clear(subject: string): void {
@@ -63,8 +63,13 @@ export interface Mark {
   readonly epoch: number
 }
 
+/**
+ * The store decided at some moment between question and answer. So that a client that waits passes, what is left of a
+ * wait counts from the answer; so that nobody is refused for longer, the refusal ends by the question.
+ */
 interface Refusal {
-  readonly at: number
+  readonly askedAt: number
+  readonly answeredAt: number
   readonly lastsMs: number
   readonly standings: readonly Standing[]
 }
