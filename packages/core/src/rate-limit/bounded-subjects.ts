@@ -48,10 +48,13 @@ export class BoundedSubjects {
   }
 
   set(space: Space, key: string, { state, expiresAt, refusedUntil }: Subject, now: number): void {
-    const entry = space.get(key) ?? this.#enter(space, key, now)
-    this.#home(entry).remove(entry)
+    const known = space.get(key)
+    const entry = known ?? this.#enter(space, key, now)
     entry.state = state
     entry.expiresAt = expiresAt
+    entry.used = known !== undefined
+    if (entry.position === IDLE && refusedUntil <= now) return
+    this.#home(entry).remove(entry)
     entry.refusedUntil = refusedUntil
     if (refusedUntil > now) this.#refused.add(entry)
     else this.#idle.add(entry)
@@ -98,10 +101,9 @@ export class BoundedSubjects {
   }
 
   #evict(now: number): void {
-    const { oldest } = this.#idle
     const { soonest } = this.#refused
     const ended = soonest && soonest.refusedUntil <= now
-    const victim = ended || !oldest ? soonest : oldest
+    const victim = ended ? soonest : (this.#idle.leastUsed() ?? soonest)
     if (victim) this.#drop(victim)
   }
 }
@@ -113,6 +115,8 @@ class Entry implements Subject {
   state: unknown
   expiresAt = 0
   refusedUntil = 0
+  /** Since it came to its place among the idle ones. */
+  used = false
   older: Entry | undefined
   newer: Entry | undefined
   position: number = IDLE
@@ -123,7 +127,11 @@ class Entry implements Subject {
   }
 }
 
-/** Subjects within their limits. A linked list, since a Map finds its first key slowly once many were deleted. */
+/**
+ * Subjects within their limits, in the order in which they came; one that was used since gets a second chance
+ * when its turn to go has come (the CLOCK algorithm), so that using it moves nothing. A linked list, since a Map finds
+ * its first key slowly once many were deleted.
+ */
 class Recency {
   oldest: Entry | undefined
   #newest: Entry | undefined
@@ -134,6 +142,16 @@ class Recency {
     if (this.#newest) this.#newest.newer = entry
     else this.oldest = entry
     this.#newest = entry
+  }
+
+  leastUsed(): Entry | undefined {
+    while (this.oldest?.used) {
+      const entry = this.oldest
+      entry.used = false
+      this.remove(entry)
+      this.add(entry)
+    }
+    return this.oldest
   }
 
   remove(entry: Entry): void {

@@ -25,9 +25,12 @@ export class MemoryRateLimitStore implements RateLimitStore {
 
   consume(quota: Quota, subject: string, cost: number): readonly Standing[] {
     const now = Math.floor(this.#now())
+    const spaces = this.#spacesOf(quota)
+    if (spaces.length === 1) {
+      const only = this.#seeOne(spaces[0] as PolicySpace, subject, now, cost)
+      return [this.#settle(only, subject, now, cost, only.allowed)]
+    }
     const seen = this.#see(quota, subject, now, cost)
-    const [only, second] = seen
-    if (only && !second) return [this.#settle(only, subject, now, cost, only.allowed)]
     const all = seen.every(isAdmitted)
     return seen.map((one) => this.#settle(one, subject, now, cost, all))
   }
@@ -62,11 +65,13 @@ export class MemoryRateLimitStore implements RateLimitStore {
   }
 
   #see(quota: Quota, subject: string, now: number, cost: number): Seen[] {
-    return this.#spacesOf(quota).map(({ policy, space }) => {
-      const stored = this.#subjects.get(space, subject, now)
-      const state = algorithmOf(policy).read(stored?.state, policy, now)
-      return { policy, space, stored, state, allowed: fits(state, policy, now, cost) }
-    })
+    return this.#spacesOf(quota).map((one) => this.#seeOne(one, subject, now, cost))
+  }
+
+  #seeOne({ policy, space }: PolicySpace, subject: string, now: number, cost: number): Seen {
+    const stored = this.#subjects.get(space, subject, now)
+    const state = algorithmOf(policy).read(stored?.state, policy, now)
+    return { policy, space, stored, state, allowed: fits(state, policy, now, cost) }
   }
 
   /** Charges one policy, if all admit the cost, and says where it stands then. */

@@ -4,7 +4,8 @@ import type { Policy } from '../policy.ts'
  * One way to count, in memory. Each has a twin of the same name in `lua/rate-limit/` with the same
  * functions and the same arithmetic, so that the same trace gives the same decisions.
  *
- * All functions but `charge` and `refund` leave what they are given unchanged.
+ * All functions but `charge` and `refund` leave what they are given unchanged; those may change it in place,
+ * since a new object at every call is what a garbage collector pays most for.
  */
 export interface CountingAlgorithm<State> {
   /** What is stored, brought to the present; a fresh state for a subject that was never seen or is forgotten. */

@@ -7,8 +7,8 @@ import { portion } from './portion.ts'
  * missing now. Both are integers and the anchor moves in whole periods only, so nothing is ever lost to rounding.
  */
 export interface BucketState {
-  readonly anchor: number
-  readonly spent: number
+  anchor: number
+  spent: number
 }
 
 /** Tokens come back continuously, up to the capacity. Twin: `lua/rate-limit/token-bucket.lua`. */
@@ -47,12 +47,11 @@ function bucket(kind: {
     },
     resetMs: ({ anchor, spent }, policy, now) => anchor + untilBackMs(spent, policy) - now,
     delayMs: kind.delayMs,
-    charge({ anchor, spent }, { rate }, now, cost) {
-      const periods = Math.floor((now - anchor) / rate.periodMs)
-      return {
-        anchor: anchor + periods * rate.periodMs,
-        spent: spent + cost - periods * rate.amount,
-      }
+    charge(state, { rate }, now, cost) {
+      const periods = Math.floor((now - state.anchor) / rate.periodMs)
+      state.anchor += periods * rate.periodMs
+      state.spent += cost - periods * rate.amount
+      return state
     },
     refund(state, policy, now, cost) {
       const spent = state.spent - cost

@@ -2,7 +2,7 @@ import type { CountingAlgorithm } from './algorithm.ts'
 
 /** One counter, and when its window ends. */
 export interface FixedWindowState {
-  readonly used: number
+  used: number
   readonly endsAt: number
 }
 
@@ -18,7 +18,10 @@ export const fixedWindowAlgorithm: CountingAlgorithm<FixedWindowState> = {
   resetMs: ({ used, endsAt }, _policy, now) => (used > 0 ? endsAt - now : 0),
   delayMs: () => 0,
   refused: (state) => state,
-  charge: ({ used, endsAt }, _policy, _now, cost) => ({ used: used + cost, endsAt }),
+  charge(state, _policy, _now, cost) {
+    state.used += cost
+    return state
+  },
   refund: ({ used, endsAt }, _policy, _now, cost) =>
     used > cost ? { used: used - cost, endsAt } : undefined,
 }

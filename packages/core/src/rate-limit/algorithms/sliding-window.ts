@@ -5,7 +5,7 @@ import { portion } from './portion.ts'
 export interface SlidingWindowState {
   readonly startedAt: number
   readonly previous: number
-  readonly current: number
+  current: number
 }
 
 /**
@@ -39,7 +39,10 @@ export const slidingWindowAlgorithm: CountingAlgorithm<SlidingWindowState> = {
   },
   keepMs: (_state, { windowMs }) => 2 * windowMs,
   delayMs: () => 0,
-  charge: (state, _policy, _now, cost) => ({ ...state, current: state.current + cost }),
+  charge(state, _policy, _now, cost) {
+    state.current += cost
+    return state
+  },
   refund({ startedAt, previous, current }, _policy, _now, cost) {
     const left = {
       startedAt,
