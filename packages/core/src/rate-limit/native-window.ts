@@ -40,7 +40,7 @@ export class NativeWindow {
     return this.#support === 'yes'
   }
 
-  /** The standing after the call; undefined when the server turned out not to know the command: then nothing happened. */
+  /** The standing after the call; undefined when the server answered with an error: then nothing happened. */
   async consume(key: string, policy: Policy, cost: number): Promise<Standing | undefined> {
     const { limit, windowMs } = policy
     try {
@@ -49,14 +49,17 @@ export class NativeWindow {
         this.#redis.send(key, ['PTTL', key]),
       ])
       const reply = decodeIncrex(counted)
-      if (!reply || typeof ttlMs !== 'number')
+      if (!reply || typeof ttlMs !== 'number') {
+        this.#support = 'no'
         throw new TypeError('INCREX and PTTL did not reply as documented')
+      }
       const leftMs = ttlMs >= -1 ? await this.#heal(key, windowMs, ttlMs) : 1
       const state = { used: reply.value, endsAt: leftMs }
       return standing(state, policy, 0, { allowed: reply.applied, cost, delayMs: 0 })
     } catch (error) {
-      if (!isReplyError(error, 'ERR unknown command')) throw error
-      this.#support = 'no'
+      if (isReplyError(error, 'ERR unknown command')) this.#support = 'no'
+      // A key that holds something else is the script's to heal.
+      else if (!isReplyError(error, 'ERR') && !isReplyError(error, 'WRONGTYPE')) throw error
       return undefined
     }
   }
