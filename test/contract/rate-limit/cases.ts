@@ -62,5 +62,10 @@ export const cases: readonly Case[] = [
   },
 ]
 
+/** The cases of some algorithms; of all, if nothing else is said. */
+export function casesOf(algorithms: readonly Algorithm[] | undefined): readonly Case[] {
+  return algorithms ? cases.filter(({ algorithm }) => algorithms.includes(algorithm)) : cases
+}
+
 /** What a window or bucket must outlast in a test that wants no time to pass. */
 export const LONG_MS = 3_600_000

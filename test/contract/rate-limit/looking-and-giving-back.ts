@@ -1,10 +1,10 @@
 import { ConfigurationError, fixedWindow, type RateLimiter } from '@sluice/core'
 import { describe, expect, test } from 'vitest'
-import { cases, LONG_MS } from './cases.ts'
+import { casesOf, LONG_MS } from './cases.ts'
 import { decide, fromStore, passing, Rig, remaining, type StoreUnderTest, spend } from './rig.ts'
 
 export function lookingAndGivingBackContract(under: StoreUnderTest): void {
-  describe.each(cases)('$algorithm', ({ policy, fromIdle, resetMs }) => {
+  describe.each(casesOf(under.algorithms))('$algorithm', ({ policy, fromIdle, resetMs }) => {
     test('R8: a refund gives back what was spent, unit by unit', async () => {
       const rig = await Rig.open(under)
       const limiter = rig.limiter(policy(10, LONG_MS))

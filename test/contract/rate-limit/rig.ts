@@ -1,4 +1,5 @@
 import {
+  type Algorithm,
   createRateLimiter,
   type Decision,
   type RateLimiter,
@@ -13,6 +14,8 @@ export interface StoreUnderTest {
   readonly makeStore: () => Store | Promise<Store>
   /** Resolves when the store's clock has gone on by `ms`, or a little more where it goes on by itself. */
   readonly advance: (ms: number) => void | Promise<void>
+  /** What the store can count by; left out: all five. The fixed window, which keeps the others company, is needed. */
+  readonly algorithms?: readonly Algorithm[]
   /** The store's clock in milliseconds; left out where it goes on by `advance` alone. */
   readonly now?: () => Promise<number>
 }

@@ -1,13 +1,14 @@
 import { type Decision, leakyBucket } from '@sluice/core'
 import { describe, expect, test } from 'vitest'
-import { cases, LONG_MS } from './cases.ts'
+import { casesOf, LONG_MS } from './cases.ts'
 import { decide, fromStore, Rig, type StoreUnderTest, spend } from './rig.ts'
 
 /** Long enough to tell early from late on a clock that goes on by itself. */
 const WINDOW_MS = 120
 
 export function waitingContract(under: StoreUnderTest): void {
-  describe.each(cases)('$algorithm', ({ policy, fromIdle }) => {
+  const chosen = casesOf(under.algorithms)
+  describe.each(chosen)('$algorithm', ({ policy, fromIdle }) => {
     test.each([1, 3])(
       'R4: a client that waits retryAfterMs passes, 1 ms earlier it does not: cost %d',
       async (cost) => {
@@ -67,6 +68,10 @@ export function waitingContract(under: StoreUnderTest): void {
     })
   })
 
+  if (chosen.some(({ algorithm }) => algorithm === 'leaky-bucket')) turnsContract(under)
+}
+
+function turnsContract(under: StoreUnderTest): void {
   test('R4: a leaky bucket gives a turn to each: one at once, `capacity` in line, the next refused', async () => {
     const rig = await Rig.open(under)
     const limiter = rig.limiter(leakyBucket({ capacity: 3, drain: 1, drainMs: LONG_MS }))
