@@ -9,7 +9,7 @@ export interface Rule {
 }
 
 /** The longest duration accepted anywhere: ten years, leap days included. */
-export const MAX_DURATION_MS: number = 3_653 * 86_400_000
+const MAX_DURATION_MS: number = 3_653 * 86_400_000
 
 /** The largest limit, capacity, refill or drain. */
 export const MAX_AMOUNT = 1_000_000_000

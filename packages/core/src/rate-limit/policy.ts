@@ -145,7 +145,7 @@ export function leakyBucket(options: LeakyBucketOptions): Policy {
 }
 
 /** A sliding log keeps one entry a request, so its limit is bounded more tightly. */
-export const MAX_LOG_LIMIT = 100_000
+const MAX_LOG_LIMIT = 100_000
 
 /** A name that a structured-field String can carry (RFC 9651, section 3.3.3). */
 export const policyName: Rule = {
