@@ -1,7 +1,7 @@
 import { redisStore, StoreUnavailableError, subscribe } from '@sluice/core'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { clientKinds } from './clients.ts'
+import { clientKinds, ioredis } from './clients.ts'
 import { withoutTtl } from './keys.ts'
 import { inTime, Limiters } from './modes.ts'
 import { outages, place } from './outages.ts'
@@ -34,6 +34,23 @@ describe.each(outages)('a Redis that is $name', (outage) => {
       expect(await withoutTtl(at.server)).toEqual([])
     },
   )
+})
+
+describe('a Redis that serves reads and refuses writes', () => {
+  test.each(
+    outages.filter(({ name }) => /out of memory|read-only|without the replicas/.test(name)),
+  )('R31: is asked nothing but probes until it takes writes again ($name)', async (outage) => {
+    await using at = await place(outage)
+    await using client = ioredis.open(at.link.port)
+    const limiters = new Limiters(redisStore(client.redis))
+    expect(await limiters.areServed()).toBe(true)
+    await outage.begin(at)
+    await Promise.all([limiters.consume(), limiters.consume()])
+    const [scripts, all] = [at.link.requests('EVALSHA'), at.link.requests()]
+    await eventually(() => at.link.requests() >= all + 5)
+    expect(await limiters.consume()).toMatchObject(limiters.degraded)
+    expect(at.link.requests('EVALSHA')).toBe(scripts)
+  })
 })
 
 describe.each(clientKinds)('a store over $name', ({ open }) => {
