@@ -55,16 +55,17 @@ export class RedisRateLimitStore implements RateLimitStore {
     const plan = this.#plan(quota)
     const args = [...plan.args, String(cost)]
     const reply = await this.#run(rateLimitScripts.peek, this.#keys(plan, subject), args)
-    return decodeStandings(decodeIntegers(reply), 0, quota.policies, { cost, charging: false })
+    const numbers = decodeIntegers(reply, plan.width)
+    return decodeStandings(numbers, 0, quota.policies, { cost, charging: false })
   }
 
   async refund(quota: Quota, subject: string, cost: number): Promise<void> {
     const plan = this.#plan(quota)
     const keys = this.#keys(plan, subject)
-    let left = quota.policies.map(() => cost)
+    let left: readonly number[] = quota.policies.map(() => cost)
     while (left.some((units) => units > 0)) {
       const args = [...plan.args, ...left.map(String)]
-      left = decodeIntegers(await this.#run(rateLimitScripts.refund, keys, args))
+      left = decodeIntegers(await this.#run(rateLimitScripts.refund, keys, args), left.length)
     }
   }
 
@@ -77,10 +78,11 @@ export class RedisRateLimitStore implements RateLimitStore {
     const keys = calls.flatMap((call) => call.keys) as unknown as Keys
     const args = [...plan.args, ...costs(calls)]
     try {
-      const reply = decodeIntegers(await this.#run(plan.consume, keys, args))
+      const reply = await this.#run(plan.consume, keys, args)
+      const numbers = decodeIntegers(reply, calls.length * plan.width)
       for (const [index, call] of calls.entries())
         call.resolve(
-          decodeStandings(reply, index * plan.width, plan.policies, {
+          decodeStandings(numbers, index * plan.width, plan.policies, {
             cost: call.cost,
             charging: true,
           }),
@@ -186,8 +188,9 @@ const letters: { readonly [Name in Algorithm]: string } = {
   'leaky-bucket': 'k',
 }
 
-function decodeIntegers(reply: unknown): number[] {
-  if (!Array.isArray(reply))
-    throw new TypeError(`expected an array of integers, got ${typeof reply}`)
-  return reply as number[]
+function decodeIntegers(reply: unknown, count: number): readonly number[] {
+  if (!Array.isArray(reply) || reply.length !== count)
+    throw new TypeError(`expected ${count} integers from the script`)
+  // Clients can be set to give integers as strings.
+  return typeof reply[0] === 'string' ? reply.map(Number) : reply
 }
