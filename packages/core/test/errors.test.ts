@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { type AnySluiceError, ConfigurationError, StoreUnavailableError } from '../src/index.ts'
+
+describe('an error of Sluice', () => {
+  const cause = new Error('socket closed')
+  const configuration = new ConfigurationError('rateLimit', 'cost', 0, 'an integer of at least 1')
+  const unavailable = new StoreUnavailableError('failure', 'it reported an error', cause)
+
+  it('is an Error with a name, a literal code and structured fields', () => {
+    expect(configuration).toBeInstanceOf(Error)
+    expect(configuration).toMatchObject({
+      name: 'ConfigurationError',
+      code: 'configuration',
+      option: 'cost',
+      value: 0,
+      expected: 'an integer of at least 1',
+      message: 'rateLimit: `cost` must be an integer of at least 1, but got 0',
+    })
+    expect(unavailable).toMatchObject({
+      name: 'StoreUnavailableError',
+      code: 'store-unavailable',
+      reason: 'failure',
+      message: 'The store is unavailable: it reported an error',
+    })
+  })
+
+  it('carries its cause, where it has one', () => {
+    expect(unavailable.cause).toBe(cause)
+    expect('cause' in new StoreUnavailableError('deadline', 'no answer within 500 ms')).toBe(false)
+  })
+
+  it('narrows by its code', () => {
+    const told = (error: AnySluiceError): string => {
+      switch (error.code) {
+        case 'configuration':
+          return error.option
+        case 'store-unavailable':
+          return error.reason
+      }
+    }
+    expect([configuration, unavailable].map(told)).toEqual(['cost', 'failure'])
+  })
+})

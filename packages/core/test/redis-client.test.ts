@@ -1,0 +1,78 @@
+import { Cluster, Redis } from 'ioredis'
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis'
+import { describe, expect, it } from 'vitest'
+import { ConfigurationError, redisStore } from '../src/index.ts'
+import { redisPort } from '../src/redis/client.ts'
+
+// None of these clients is connected: what they are is to be seen without a server.
+const unconnected = { lazyConnect: true }
+const nowhere = { socket: { port: 1 } }
+
+describe('a Redis client', () => {
+  it.each([
+    ['an ioredis Redis', () => new Redis(1, unconnected), false],
+    ['an ioredis Cluster', () => new Cluster([{ port: 1 }], unconnected), true],
+    ['a node-redis client', () => createClient(nowhere), false],
+    ['a node-redis pool', () => createClientPool(nowhere), false],
+    ['a node-redis cluster', () => createCluster({ rootNodes: [nowhere] }), true],
+    [
+      'a node-redis sentinel',
+      () => createSentinel({ name: 'main', sentinelRootNodes: [{ host: '127.0.0.1', port: 1 }] }),
+      false,
+    ],
+  ])('that is %s is known for what it is', (_, make, cluster) => {
+    const client = make()
+    expect(redisPort(client).cluster).toBe(cluster)
+    expect(redisStore(client).rateLimit.remote).toBe(true)
+  })
+
+  it.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['an address', 'redis://127.0.0.1'],
+    ['a number', 6379],
+    ['an empty object', {}],
+    ['a class', Redis],
+    ['half an ioredis', { call: () => {} }],
+    ['a node-redis 3 client', { send_command: () => {}, set: () => {} }],
+  ])('that is %s is refused', (_, client) => {
+    expect(() => redisStore(client as never)).toThrow(ConfigurationError)
+    expect(() => redisStore(client as never)).toThrow('redisStore: `client` must be')
+  })
+
+  it('is listened to for new connections only as long as the store is open', async () => {
+    const client = new Redis(1, unconnected)
+    const before = client.listenerCount('ready')
+    const store = redisStore(client)
+    expect(client.listenerCount('ready')).toBeGreaterThan(before)
+    await store.close()
+    expect(client.listenerCount('ready')).toBe(before)
+  })
+
+  it('stays open when the store is closed', async () => {
+    const client = new Redis(1, unconnected)
+    await redisStore(client).close()
+    expect(client.status).toBe('wait')
+  })
+})
+
+describe('a prefix', () => {
+  it('is plain text, with colons only inside', () => {
+    const client = new Redis(1, unconnected)
+    for (const prefix of ['a', 'app:prod', 'a.b/c-d_e', 'x'.repeat(100)])
+      expect(() => redisStore(client, { prefix })).not.toThrow()
+    const wrong = ['', ':a', 'a:', 'a{b}', 'a*', 'a b', 'é', '\n', 'x'.repeat(101), 5, null]
+    for (const prefix of wrong as string[])
+      expect(() => redisStore(client, { prefix }), prefix).toThrow('redisStore: `prefix` must be')
+    expect(() => redisStore(client, { keyPrefix: 'a' } as never)).toThrow('did you mean `prefix`?')
+  })
+})
+
+describe('several Redis masters', () => {
+  it('hold no quota, and say so', () => {
+    const client = new Redis(1, unconnected)
+    const store = redisStore([client, client, client])
+    expect(() => store.rateLimit).toThrow(ConfigurationError)
+    expect(() => store.rateLimit).toThrow('a store on one client')
+  })
+})
