@@ -162,7 +162,7 @@ describe.each(cases)('$algorithm', ({ policy, fromIdle, resetMs }) => {
     await spend(limits, 'a', fromIdle(4))
     const before = await everything()
     expect(before).toHaveLength(2)
-    for (let look = 0; look < 10; look++) {
+    for (let look = 0; look < 100; look++) {
       await limits.peek('a')
       await limits.peek('a', { cost: 2 })
       await limits.peek('b')

@@ -3,11 +3,15 @@ import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { ModelLimiter } from './model-limiter.ts'
 import { playerOf, replay } from './replay.ts'
-import { algorithms, type Trace, traces, tracesOfSeveral } from './traces.ts'
+import { algorithms, extreme, type Trace, traces, tracesOfSeveral } from './traces.ts'
 
 describe('R1, R2, R3, R4, R7, R8, R9, R11: the memory store decides as the model does', () => {
   test.each(algorithms)('under a %s', async (algorithm) => {
     await check(traces(algorithm), 400)
+  })
+
+  test.each(algorithms)('under a %s of extreme numbers', async (algorithm) => {
+    await check(traces(algorithm, extreme), 200)
   })
 
   test('under several policies at once', async () => {

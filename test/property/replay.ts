@@ -66,9 +66,11 @@ async function act(scene: Scene, step: Step, label: string): Promise<void> {
   const { expected, actual, clock, policies } = scene
   switch (step.do) {
     case 'advance':
-    case 'await':
       clock.now += passing(step, scene)
       return
+    case 'await':
+      clock.now += passing(step, scene)
+      return act(scene, { do: 'consume', percent: 0, units: step.units }, label)
     case 'change':
       scene.numbers = scene.numbers.map((numbers) => changed(numbers, step, scene.rates))
       scene.policies = named(scene.numbers)

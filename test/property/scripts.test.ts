@@ -5,7 +5,7 @@ import { afterAll, describe, expect, inject, test } from 'vitest'
 import { ClockedRedis } from '../contract/clocked-redis.ts'
 import { ModelLimiter } from './model-limiter.ts'
 import { type Player, playerOf, replay, type Stage } from './replay.ts'
-import { algorithms, type Trace, traces, tracesOfSeveral } from './traces.ts'
+import { algorithms, extreme, type Trace, traces, tracesOfSeveral } from './traces.ts'
 
 const redis = new Redis(inject('redisPort'))
 afterAll(() => redis.disconnect())
@@ -14,7 +14,11 @@ describe('R1, R2, R3, R4, R6, R7, R8, R9, R11: the scripts in Redis decide as th
   const model = () => ({ expected: new ModelLimiter() })
 
   test.each(algorithms)('under a %s', async (algorithm) => {
-    await check(traces(algorithm), 100, model)
+    await check(traces(algorithm), 150, model)
+  })
+
+  test.each(algorithms)('under a %s of extreme numbers', async (algorithm) => {
+    await check(traces(algorithm, extreme), 50, model)
   })
 
   test('under several policies at once', async () => {

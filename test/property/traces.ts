@@ -27,8 +27,8 @@ export interface PolicyNumbers {
 export type Step =
   /** Time passes: a share of the first policy's window, and a little. */
   | { readonly do: 'advance'; readonly percent: number; readonly ms: number }
-  /** Time passes: what the last decision named, or 1 ms less. */
-  | { readonly do: 'await'; readonly what: Wait; readonly early: 0 | 1 }
+  /** Time passes: what the last decision named, or 1 ms less. Then comes a call. */
+  | { readonly do: 'await'; readonly what: Wait; readonly early: 0 | 1; readonly units: number }
   /** A call whose cost is a share of the first policy's limit, and a few. */
   | { readonly do: 'consume' | 'peek' | 'refund'; readonly percent: number; readonly units: number }
   | { readonly do: 'reset' }
@@ -46,14 +46,18 @@ export const algorithms: readonly Algorithm[] = [
 ]
 
 /** Traces under one policy of one algorithm. */
-export function traces(algorithm: Algorithm): fc.Arbitrary<Trace> {
-  return tracesOf(policyNumbers(fc.constant(algorithm)).map((policy) => [policy]))
+export function traces(algorithm: Algorithm, numbers: Numbers = usual): fc.Arbitrary<Trace> {
+  const policy = fc.record({ algorithm: fc.constant(algorithm), ...numbers })
+  return tracesOf(
+    policy.map((only) => [only]),
+    numbers,
+  )
 }
 
 /** Traces under one to four policies. */
 export function tracesOfSeveral(): fc.Arbitrary<Trace> {
-  const policy = policyNumbers(fc.constantFrom(...algorithms))
-  return tracesOf(fc.array(policy, { minLength: 1, maxLength: 4 }))
+  const policy = fc.record({ algorithm: fc.constantFrom(...algorithms), ...usual })
+  return tracesOf(fc.array(policy, { minLength: 1, maxLength: 4 }), usual)
 }
 
 /** A trace's policy; `name` keeps several apart. */
@@ -73,15 +77,14 @@ export function policyOf(numbers: PolicyNumbers, name: string): Policy {
   }
 }
 
-function tracesOf(policies: fc.Arbitrary<readonly PolicyNumbers[]>): fc.Arbitrary<Trace> {
-  return fc.record({ policies, steps: fc.array(step(), { minLength: 1, maxLength: 40 }) })
+function tracesOf(
+  policies: fc.Arbitrary<readonly PolicyNumbers[]>,
+  numbers: Numbers,
+): fc.Arbitrary<Trace> {
+  return fc.record({ policies, steps: fc.array(step(numbers), { minLength: 1, maxLength: 40 }) })
 }
 
-function policyNumbers(algorithm: fc.Arbitrary<Algorithm>): fc.Arbitrary<PolicyNumbers> {
-  return fc.record({ algorithm, ...numbers })
-}
-
-function step(): fc.Arbitrary<Step> {
+function step(numbers: Numbers): fc.Arbitrary<Step> {
   const cost = { percent: fc.constantFrom(0, 0, 0, 30, 50, 99, 100), units: fc.nat(4) }
   const call = (name: 'consume' | 'peek' | 'refund') =>
     fc.record({ do: fc.constant(name), ...cost })
@@ -94,13 +97,14 @@ function step(): fc.Arbitrary<Step> {
     do: fc.constant('await' as const),
     what: fc.constantFrom<Wait>('retryAfterMs', 'nextMs', 'resetMs'),
     early: fc.constantFrom<0 | 1>(0, 1),
+    units: fc.nat(2),
   })
   return fc.oneof(
     { weight: 10, arbitrary: call('consume') },
     { weight: 2, arbitrary: call('peek') },
     { weight: 2, arbitrary: call('refund') },
     { weight: 4, arbitrary: advance },
-    { weight: 4, arbitrary: wait },
+    { weight: 6, arbitrary: wait },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('reset' as const) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('change' as const), ...numbers }) },
   )
@@ -114,10 +118,22 @@ function mostlySmall(min: number, small: number, large: number): fc.Arbitrary<nu
   )
 }
 
-/** R7: every number that a policy may have. */
-const numbers = {
-  limit: mostlySmall(0, 12, 1_000_000_000),
-  amount: mostlySmall(1, 30, 1_000_000_000),
-  windowMs: mostlySmall(1, 1000, 3_653 * 86_400_000),
-}
+type Numbers = { readonly [Name in 'limit' | 'amount' | 'windowMs']: fc.Arbitrary<number> }
+
+const LARGEST = 1_000_000_000
 const LARGEST_LOG = 100_000
+const TEN_YEARS_MS = 3_653 * 86_400_000
+
+/** R7: every number that a policy may have, the small ones more often. */
+const usual: Numbers = {
+  limit: mostlySmall(0, 12, LARGEST),
+  amount: mostlySmall(1, 30, LARGEST),
+  windowMs: mostlySmall(1, 1000, TEN_YEARS_MS),
+}
+
+/** R7: numbers whose products leave the range in which a double counts by ones. */
+export const extreme: Numbers = {
+  limit: fc.integer({ min: LARGEST / 10, max: LARGEST }),
+  amount: fc.oneof(fc.integer({ min: LARGEST / 10, max: LARGEST }), fc.constant(LARGEST - 63)), // a prime
+  windowMs: fc.integer({ min: TEN_YEARS_MS / 10, max: TEN_YEARS_MS }),
+}

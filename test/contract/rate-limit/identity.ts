@@ -2,7 +2,7 @@ import { fixedWindow } from '@sluice/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { casesOf, LONG_MS } from './cases.ts'
-import { decide, passing, Rig, remaining, type StoreUnderTest, spend } from './rig.ts'
+import { decide, fromStore, passing, Rig, remaining, type StoreUnderTest, spend } from './rig.ts'
 
 const long = 'x'.repeat(9_999)
 
@@ -133,6 +133,21 @@ export function identityContract(under: StoreUnderTest): void {
         expect(retryAfterMs).toBeLessThanOrEqual(2 * windowMs)
       },
     )
+
+    test('R11: a longer window that refused keeps what is spent for as long as it said', async () => {
+      const rig = await Rig.open(under)
+      await spend(rig.limiter(policy(4, 40)), 'a', 4)
+      // A fixed window ends when it was to end; what slides counts by the window that looks.
+      const longer = rig.limiter(policy(4, LONG_MS))
+      const refused = await rig.timed(() => longer.consume('a', { cost: 4 }))
+      const { allowed, retryAfterMs } = fromStore(refused.value)
+      expect(allowed).toBe(false)
+      const lateMs = Math.min(retryAfterMs, 100)
+      await rig.advance(lateMs - 2 * rig.slackMs - 1)
+      const again = await rig.timed(() => longer.consume('a', { cost: 4 }))
+      if (again.until < refused.from + retryAfterMs - rig.slackMs)
+        expect(again.value.allowed).toBe(false)
+    })
 
     test('R11: a changed algorithm starts afresh', async () => {
       const rig = await Rig.open(under)

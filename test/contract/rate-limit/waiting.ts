@@ -100,6 +100,8 @@ function turnsContract(under: StoreUnderTest): void {
   })
 }
 
-function isAllowed({ allowed }: Decision): boolean {
+function isAllowed({ allowed, retryAfterMs }: Decision): boolean {
+  if (allowed) expect(retryAfterMs).toBe(0)
+  else expect(retryAfterMs).toBeGreaterThanOrEqual(1)
   return allowed
 }
