@@ -47,8 +47,8 @@ export interface RateLimitOptions<Call extends readonly unknown[]> {
   readonly skip?: (...call: Call) => Eventually<boolean>
   /**
    * Asked once, after the whole answer was sent: true gives the cost back (a login that succeeded, say). Not
-   * asked for refused requests, nor when the client left earlier: its cost stays spent; nor for what was
-   * decided without the store. If it throws, the cost stays spent and an event tells.
+   * asked for refused requests, nor when the client left earlier: its cost stays spent. What the process
+   * decided while the store was away goes back there. If it throws, the cost stays spent and an event tells.
    */
   readonly refund?: (...call: Call) => Eventually<boolean>
   /** Default: a {@link memoryStore} of the limiter's own. */
