@@ -12,7 +12,7 @@ const absences = [
 ]
 
 describe.each(absences)('an address that $name while the application starts', ({ begin }) => {
-  test.each(clientKinds)(
+  test.concurrent.each(clientKinds)(
     'R30: is decided for as configured, and used within a second of its being up ($name)',
     async ({ open }) => {
       await using at = await place()

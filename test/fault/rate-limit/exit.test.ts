@@ -33,7 +33,7 @@ const states = [
   },
 ]
 
-describe.each(states)('a service whose Redis $state', ({ begin, rejections }) => {
+describe.concurrent.each(states)('a service whose Redis $state', ({ begin, rejections }) => {
   test('R31: leaves no rejection unhandled, and ends by itself once its clients disconnect', async () => {
     await using at = await place()
     await begin(at)

@@ -10,7 +10,7 @@ import { outages, place } from './outages.ts'
 const failures = outages.filter(({ name }) => /paused|killed|out of memory/.test(name))
 
 describe.each(frameworks)('$name', (framework) => {
-  test.each(failures)(
+  test.concurrent.each(failures)(
     'R31: with a Redis that is $name, answers as configured: 503 when closed, never 429',
     async (outage) => {
       await using at = await place(outage)

@@ -1,5 +1,5 @@
 import { createRateLimiter, fixedWindow, type RateLimiter, redisStore } from '@sluice/core'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
 import { RedisCluster } from '../../support/redis-cluster.ts'
 import type { RedisServer } from '../../support/redis-server.ts'
@@ -11,12 +11,12 @@ describe.each(clusterKinds)('a cluster over $name that loses a master', ({ open 
   let cluster: RedisCluster
   let client: ClusterConnection
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     cluster = await RedisCluster.start()
     client = await open(cluster)
   })
 
-  afterEach(async () => {
+  afterAll(async () => {
     await client[Symbol.asyncDispose]()
     await cluster[Symbol.asyncDispose]()
   })

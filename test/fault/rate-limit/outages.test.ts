@@ -7,7 +7,7 @@ import { inTime, Limiters } from './modes.ts'
 import { outages, place } from './outages.ts'
 
 describe.each(outages)('a Redis that is $name', (outage) => {
-  test.each(clientKinds)(
+  test.concurrent.each(clientKinds)(
     'R31: costs nobody a refusal, and decides again within a second ($name)',
     async ({ open }) => {
       await using at = await place(outage)
@@ -37,7 +37,7 @@ describe.each(outages)('a Redis that is $name', (outage) => {
 })
 
 describe('a Redis that serves reads and refuses writes', () => {
-  test.each(
+  test.concurrent.each(
     outages.filter(({ name }) => /out of memory|read-only|without the replicas/.test(name)),
   )('R31: is asked nothing but probes until it takes writes again ($name)', async (outage) => {
     await using at = await place(outage)
