@@ -9,15 +9,22 @@
 local policy = policies[1]
 local algorithm = policy.algorithm
 local read, charge, heal, tell = algorithm.read, algorithm.charge, algorithm.heal, algorithm.tell
+local take = algorithm.take
+    or function()
+      return nil
+    end
 local reply, at, one = {}, 0, #ARGV == own + 1
 for i = 1, #KEYS do
   costText = ARGV[own + (one and 1 or i)]
   local key, cost = KEYS[i], tonumber(costText)
-  local admits, a, b, c = read(key, policy, cost)
-  if admits then
-    a, b, c = charge(key, policy, cost, a, b, c)
-  else
-    heal(key, policy, a, b, c)
+  local admits, a, b, c = take(key, policy, cost)
+  if admits == nil then
+    admits, a, b, c = read(key, policy, cost)
+    if admits then
+      a, b, c = charge(key, policy, cost, a, b, c)
+    else
+      heal(key, policy, a, b, c)
+    end
   end
   local first = at + 1
   at = tell(reply, at, policy, cost, a, b, c)

@@ -23,6 +23,26 @@ algorithms['fixed-window'] = {
     return used + cost, leftMs
   end,
 
+  -- Alone, a window counts first and takes back what does not fit: a command less, and nobody sees the step between.
+  take = function(key, policy, cost)
+    local used = pcall('INCRBY', key, costText)
+    if type(used) ~= 'number' then return nil end
+    local windowMs, leftMs = policy.periodMs, call('PTTL', key)
+    local fits = used <= policy.limit
+    if leftMs > 0 and leftMs <= windowMs and fits then return true, used, leftMs end
+    if leftMs == 0 or (used == cost and not fits) then -- over, or nothing was spent before
+      call('DEL', key)
+      return nil
+    end
+    if leftMs < 0 or leftMs > windowMs then
+      leftMs = windowMs
+      call('PEXPIRE', key, policy.ttlText)
+    end
+    if fits then return true, used, leftMs end
+    call('DECRBY', key, costText)
+    return false, used - cost, leftMs
+  end,
+
   refund = function(key, policy, cost, used, leftMs, healing)
     if healing == false then return end
     if cost >= used then -- Nothing is spent: the next request starts a window of its own.

@@ -4,6 +4,7 @@
 --
 -- An algorithm is a table of functions over its state, which is up to three values:
 --   read(key, policy, cost)            whether the policy admits the cost, and the state now; writes nothing
+--   take(key, policy, cost)            optional: the verdict and the state after it in fewer commands; nil: not this time
 --   charge(key, policy, cost, …state)  spends it and returns the new state
 --   refund(key, policy, cost, …state)  gives back up to the cost; may return what is still to be given back
 --   heal(key, policy, …state)          after a refusal: sets a TTL that was lost, or no longer suits the policy

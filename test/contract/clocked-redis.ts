@@ -116,7 +116,10 @@ local function dispatch(call, name, key, ...)
   server.call('INCR', commands)
   if name == 'TIME' then return simulated.TIME() end
   local at = endOf(key)
-  if at and at <= clock then server.call('DEL', key) end
+  if at and at <= clock then
+    server.call('DEL', key)
+    server.call('HDEL', ends, key)
+  end
   local reply
   if simulated[name] then reply = simulated[name](key, ...) else reply = call(name, key, ...) end
   local exists = server.call('EXISTS', key) == 1
