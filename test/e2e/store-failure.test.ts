@@ -19,7 +19,10 @@ describe.each(frameworks)('R30: with no Redis to be reached, $name', (framework)
     redis.disconnect()
   })
 
-  async function answers(onStoreFailure: OnStoreFailure, enforce = true): Promise<Reply[]> {
+  async function answers(
+    onStoreFailure: OnStoreFailure,
+    { enforce = true, refund = false } = {},
+  ): Promise<Reply[]> {
     const app = framework.app()
     const store = redisStore(redis)
     app.limit({
@@ -29,7 +32,7 @@ describe.each(frameworks)('R30: with no Redis to be reached, $name', (framework)
       timeoutMs: 50,
       onStoreFailure,
       enforce,
-      refund: () => true,
+      refund: () => refund,
       onLimited: (exchange) => exchange.send(exchange.status, 'not so fast'),
     })
     app.answer(() => 'welcome')
@@ -72,7 +75,11 @@ describe.each(frameworks)('R30: with no Redis to be reached, $name', (framework)
     expect(second).toMatchObject({ status: 429, body: 'not so fast' })
   })
 
+  it('R25: gives a refund back in the process that spent it', async () => {
+    for (const reply of await answers('local', { refund: true })) expect(reply.status).toBe(200)
+  })
+
   it('R27: refuses nothing in a trial', async () => {
-    for (const reply of await answers('closed', false)) expect(reply.status).toBe(200)
+    for (const reply of await answers('closed', { enforce: false })) expect(reply.status).toBe(200)
   })
 })

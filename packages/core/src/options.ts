@@ -61,7 +61,8 @@ export function required(rule: Rule): Rule {
 }
 
 /**
- * Checks an options object once, at construction: every option known, every value as its rule says.
+ * Checks an options object once, at construction: every option known, every value as its rule says. `hints` say
+ * of names that people bring from elsewhere what they are called here.
  *
  * @throws ConfigurationError naming the option, the value and the expectation, with a suggestion for a name that is not known.
  */
@@ -69,11 +70,12 @@ export function checkOptions(
   owner: string,
   options: unknown,
   rules: Readonly<Record<string, Rule>>,
+  hints: Readonly<Record<string, string>> = {},
 ): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new ConfigurationError(owner, 'options', options, 'an object')
   for (const name of Object.keys(options))
-    if (!Object.hasOwn(rules, name)) throw unknown(owner, name, options, rules)
+    if (!Object.hasOwn(rules, name)) throw unknown(owner, name, options, rules, hints)
   for (const [name, rule] of Object.entries(rules)) {
     const value: unknown = Reflect.get(options, name)
     if (value === undefined ? rule.required : !rule.accepts(value))
@@ -96,10 +98,12 @@ function unknown(
   name: string,
   options: object,
   rules: Readonly<Record<string, Rule>>,
+  hints: Readonly<Record<string, string>>,
 ): ConfigurationError {
   const known = Object.keys(rules)
   const closest = nearest(name, known)
-  const hint = closest ? `did you mean \`${closest}\`?` : `known are ${known.join(', ')}`
+  const similar = closest ? `did you mean \`${closest}\`?` : `known are ${known.join(', ')}`
+  const hint = Object.hasOwn(hints, name) ? hints[name] : similar
   return new ConfigurationError(
     owner,
     name,

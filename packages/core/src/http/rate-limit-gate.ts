@@ -1,6 +1,7 @@
 import { emit, hashKey } from '../events.ts'
 import type { Decision } from '../rate-limit/decision.ts'
-import { giveBack, type RateLimiter } from '../rate-limit/limiter.ts'
+import { giveBack } from '../rate-limit/give-back.ts'
+import type { RateLimiter } from '../rate-limit/limiter.ts'
 import { addressKey } from './client-address.ts'
 import { afterAnswer, waitTurn } from './client-presence.ts'
 import { type FieldWriter, fieldWriters } from './fields.ts'

@@ -1,16 +1,13 @@
 import { emit } from '../events.ts'
 import { type Decision, decide } from './decision.ts'
+import { giveBack, type Refund, spentBy } from './give-back.ts'
 import type { OnStoreFailure, RateLimiter } from './limiter.ts'
 import { MemoryRateLimitStore } from './memory-store.ts'
 import { type Policy, share } from './policy.ts'
 import type { Answer, Quota, Standing } from './store.ts'
 
 /** Decides while the store cannot; made once for each limiter. */
-export interface Degradation {
-  consume(key: string, cost: number): Answer<Decision>
-  /** Gives back what a decision of source `local` has spent. */
-  refund(key: string, cost: number): Promise<void>
-}
+export type Degradation = (key: string, cost: number) => Answer<Decision>
 
 export function degradation(mode: OnStoreFailure, quota: Quota, instances: number): Degradation {
   const { policies } = quota
@@ -21,34 +18,31 @@ export function degradation(mode: OnStoreFailure, quota: Quota, instances: numbe
 }
 
 function always(decision: Decision): Degradation {
-  return { consume: () => decision, refund: async () => {} }
+  return () => decision
 }
 
 /** The same policies in this process, which gets its part of each. */
 function localQuota({ name, policies }: Quota, instances: number): Degradation {
   const quota: Quota = { name, policies: policies.map((policy) => share(policy, instances)) }
   const store = new MemoryRateLimitStore({ maxKeys: LOCAL_KEYS, now: () => performance.now() })
-  return {
-    consume: (key, cost) => decide(quota.policies, store.consume(quota, key, cost), 'local'),
-    refund: (key, cost) => store.refund(quota, key, cost),
-  }
+  const refund: Refund = (key, cost) => store.refund(quota, key, cost)
+  return (key, cost) =>
+    spentBy(decide(quota.policies, store.consume(quota, key, cost), 'local'), refund)
 }
 
 /** A limiter of the application's; when it fails too, in whatever way, the process decides by itself. */
 function delegation(limiter: RateLimiter, local: Degradation): Degradation {
-  return {
-    async consume(key, cost) {
-      try {
-        const decision = await limiter.consume(key, { cost })
-        return decision.source === 'store' || decision.source === 'cache'
-          ? { ...decision, source: 'local' }
-          : decision
-      } catch (error) {
-        emit('sluice:store', () => ({ type: 'failure', operation: 'rate-limit.fallback', error }))
-        return local.consume(key, cost)
-      }
-    },
-    refund: (key, cost) => limiter.refund(key, cost),
+  return async (key, cost) => {
+    try {
+      const decision = await limiter.consume(key, { cost })
+      if (decision.source !== 'store' && decision.source !== 'cache') return decision
+      return spentBy({ ...decision, source: 'local' }, (subject, units) =>
+        giveBack(limiter, decision, subject, units),
+      )
+    } catch (error) {
+      emit('sluice:store', () => ({ type: 'failure', operation: 'rate-limit.fallback', error }))
+      return local(key, cost)
+    }
   }
 }
 

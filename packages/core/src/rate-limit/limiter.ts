@@ -97,7 +97,7 @@ export interface RateLimiterOptions {
  * ```
  */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
-  checkOptions('createRateLimiter', options, rateLimiterRules)
+  checkOptions('createRateLimiter', options, rateLimiterRules, policyHints)
   const policies = checkPolicies('createRateLimiter', options.policy)
   warnOfSharedDefault(options)
   return limiterOf(policies, options)
@@ -109,17 +109,6 @@ export function limiterOf(
   options: Omit<RateLimiterOptions, 'policy'>,
 ): RateLimiter {
   return new StoreLimiter(policies, withDefaults(options, defaults))
-}
-
-/** Gives back what one decision has spent, where it was spent. */
-export async function giveBack(
-  limiter: RateLimiter,
-  { source }: Decision,
-  key: string,
-  cost: number,
-): Promise<void> {
-  if (source === 'local' && limiter instanceof StoreLimiter) await limiter.refundLocally(key, cost)
-  else if (source === 'store') await limiter.refund(key, cost)
 }
 
 /** The rules of the options that `rateLimit()` has in common with {@link createRateLimiter}. */
@@ -140,6 +129,16 @@ export const limiterRules: Readonly<Record<LimiterOption, Rule>> = {
   }),
   instances: integer(1, 100_000),
 }
+
+/** Where options of one policy, by the names of several packages, belong. */
+export const policyHints: Readonly<Record<string, string>> = Object.fromEntries(
+  ['limit', 'max', 'windowMs', 'duration', 'points', 'capacity', 'refill', 'refillMs'].map(
+    (name) => [
+      name,
+      'say how much and how fast in `policy`: slidingWindow({ limit, windowMs }), tokenBucket({ … }), …',
+    ],
+  ),
+)
 
 type LimiterOption = Exclude<keyof RateLimiterOptions, 'policy'>
 
@@ -211,10 +210,6 @@ class StoreLimiter implements RateLimiter {
     await this.#changing(key, 'refund', () => this.#store.refund(this.#quota, key, cost))
   }
 
-  refundLocally(key: string, cost: number): Promise<void> {
-    return this.#degraded.refund(key, cost)
-  }
-
   async reset(key: string): Promise<void> {
     check('reset', key, 1)
     await this.#changing(key, 'reset', () => this.#store.reset(this.#quota, key))
@@ -237,7 +232,7 @@ class StoreLimiter implements RateLimiter {
       },
       () => {
         if (signal?.aborted) throw signal.reason
-        return this.#degraded.consume(key, cost)
+        return this.#degraded(key, cost)
       },
     )
   }

@@ -16,6 +16,8 @@ export class NativeWindow {
   readonly #redis: RedisPort
   readonly #scratchPrefix: string
   #support: 'unknown' | 'asking' | 'yes' | 'no' = 'unknown'
+  /** Some proxies close the connection on a command they do not know. */
+  #unanswered = 0
   readonly #stopListening: () => void
 
   constructor(redis: RedisPort, prefix: string) {
@@ -23,7 +25,7 @@ export class NativeWindow {
     this.#scratchPrefix = `${prefix}:probe:`
     // Another connection may lead to another server.
     this.#stopListening = redis.onConnected(() => {
-      this.#support = 'unknown'
+      if (this.#unanswered < MAX_UNANSWERED) this.#support = 'unknown'
     })
   }
 
@@ -78,9 +80,14 @@ export class NativeWindow {
 
   async #ask(): Promise<void> {
     this.#support = 'asking'
-    const answer = await this.#probe().catch((error: unknown) =>
-      isReplyError(error, 'ERR') ? false : undefined,
-    )
+    let answer: boolean | undefined
+    try {
+      answer = await this.#probe()
+    } catch (error) {
+      // Unknown, or not allowed. What else goes wrong says nothing of the command, but is not asked for ever.
+      const final = isReplyError(error, 'ERR') || isReplyError(error, 'NOPERM')
+      if (final || ++this.#unanswered >= MAX_UNANSWERED) answer = false
+    }
     // A connection that was made meanwhile is a question of its own.
     if (this.#support !== 'asking') return
     if (answer === undefined) this.#support = 'unknown'
@@ -105,6 +112,7 @@ export class NativeWindow {
 }
 
 const PROBE_TTL_MS = 10_000
+const MAX_UNANSWERED = 3
 
 /** `[new, applied]`, where 0 applied means refused; undefined for any other shape. */
 export function decodeIncrex(

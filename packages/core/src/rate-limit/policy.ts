@@ -75,8 +75,9 @@ export function fixedWindow(options: WindowOptions): Policy {
 }
 
 /**
- * Weighs the previous window's count by how much of it the sliding window still covers. O(1), close to
- * exact, never admits more than its estimate allows.
+ * Weighs the previous window's count by how much of it the sliding window still covers. O(1); never admits more
+ * than its estimate allows, which is exact for even traffic and can be off by nearly a limit for bursts
+ * (see {@link slidingLog}). What was spent counts until the second window's end at the latest.
  *
  * @throws ConfigurationError (`configuration`) for an option that is missing, unknown or out of range.
  * @example
