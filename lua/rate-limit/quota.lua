@@ -14,10 +14,10 @@ local call, pcall, pack, unpack = redis.call, redis.pcall, struct.pack, struct.u
 local floor, min, max, tonumber = math.floor, math.min, math.max, tonumber
 local algorithms = {}
 -- What a refusal leaves lives as long as it counts: sets a TTL that was lost, or was right for a shorter window. (A
--- millisecond less is no reason: TIME and TTLs are not read at the same moment.)
+-- few milliseconds less are no reason: a server reads TIME and TTLs at different moments.)
 local function keepFor(key, ms)
   local leftMs = call('PTTL', key)
-  if leftMs == -1 or (leftMs >= 0 and leftMs < ms - 1) then call('PEXPIRE', key, min(1e15, ms)) end
+  if leftMs == -1 or (leftMs >= 0 and leftMs < ms - 100) then call('PEXPIRE', key, min(1e15, ms)) end
 end
 -- The cost being decided as it came in ARGV: commands take text, and writing a number out is slow.
 local costText

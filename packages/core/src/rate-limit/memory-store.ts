@@ -108,8 +108,8 @@ export class MemoryRateLimitStore implements RateLimitStore {
     const { refused, resetMs } = algorithmOf(policy)
     const resetAt = now + resetMs(state, policy, now)
     const after = refused ? refused(state) : stored.state
-    // A millisecond less is no reason, as in the scripts.
-    const expiresAt = refused || resetAt > stored.expiresAt + 1 ? resetAt : stored.expiresAt
+    const mustStay = resetAt > stored.expiresAt + CLOCK_SLACK_MS
+    const expiresAt = refused || mustStay ? resetAt : stored.expiresAt
     const refusedUntil = overUntil(state, policy, now)
     this.#subjects.set(space, subject, { state: after, expiresAt, refusedUntil }, now)
   }
@@ -157,3 +157,5 @@ function overUntil(state: unknown, policy: Policy, now: number): number {
 }
 
 const SWEEP_MS = 60_000
+/** What the scripts let pass, since a server reads its clock and its TTLs at different moments. */
+const CLOCK_SLACK_MS = 100
