@@ -60,13 +60,13 @@ export class ModelLimiter {
     return count
   }
 
-  /** A refusal moves nothing, but the policy that refused has taken effect: by it, what is kept lasts. */
+  /** A refusal moves nothing, but the policy that refused has taken effect: by it, what is kept lasts, give or take 100 ms. */
   #look(count: Count): void {
     const kept = this.#kept.get(count.id)
     if (!kept || count.state === undefined) return
     const endsAt = count.now + resetMs(count)
     const { state } = count
-    this.#kept.set(count.id, endsAt > kept.endsAt + 1n ? { state, endsAt } : { ...kept, state })
+    this.#kept.set(count.id, endsAt > kept.endsAt + 100n ? { state, endsAt } : { ...kept, state })
   }
 }
 

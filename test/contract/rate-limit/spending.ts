@@ -14,6 +14,21 @@ export function spendingContract(under: StoreUnderTest): void {
       expect(await decide(limiter, 'a', fromIdle(10) - 10 + 1)).toBe(false)
     })
 
+    test('R1: calls at once spend what each of them costs', async () => {
+      const rig = await Rig.open(under)
+      const alone = rig.limiter(policy(100, LONG_MS))
+      const wide = fixedWindow({ name: 'wide', limit: 1000, windowMs: LONG_MS })
+      const both = rig.limiter([policy(100, LONG_MS), wide], { name: 'both' })
+      const costs = [1, 50, 7, 100, 2, 33]
+      for (const limiter of [alone, both]) {
+        await Promise.all(costs.map((cost) => limiter.consume(`cost ${cost}`, { cost })))
+        for (const cost of costs) {
+          const [left] = await remaining(limiter, `cost ${cost}`)
+          expect(left).toBe(fromIdle(100) - cost)
+        }
+      }
+    })
+
     test('R1: a request that another policy refuses consumes nothing either', async () => {
       const rig = await Rig.open(under)
       const narrow = fixedWindow({ name: 'narrow', limit: 1, windowMs: LONG_MS })
