@@ -2,16 +2,16 @@ import { getEventListeners } from 'node:events'
 import { createRateLimiter, fixedWindow, redisStore } from '@sluice/core'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { clientKinds, ioredis } from './clients.ts'
+import { clientKinds, connected, ioredis } from './clients.ts'
 import { inTime } from './modes.ts'
 import { place } from './outages.ts'
 
 const policy = fixedWindow({ limit: 100, windowMs: 600_000 })
 
-describe.each(clientKinds)('an aborted call over $name', ({ open }) => {
+describe.each(clientKinds)('an aborted call over $name', (kind) => {
   test('R31: rejects at once with the reason, and is charged once at most', async () => {
     await using at = await place()
-    await using client = open(at.link.port)
+    await using client = await connected(kind, at.link.port)
     const limiter = createRateLimiter({ store: redisStore(client.redis), policy })
     await limiter.consume('k')
     at.link.stall()
@@ -28,7 +28,7 @@ describe.each(clientKinds)('an aborted call over $name', ({ open }) => {
 
   test('R31: says nothing of the store: not even a hundred of them open the circuit', async () => {
     await using at = await place()
-    await using client = open(at.link.port)
+    await using client = await connected(kind, at.link.port)
     const limiter = createRateLimiter({ store: redisStore(client.redis), policy })
     await limiter.consume('k')
     at.link.stall()
@@ -48,7 +48,7 @@ describe.each(clientKinds)('an aborted call over $name', ({ open }) => {
     'R31: rejects with the reason, not with the failure that came first (%s circuit)',
     async (_state, failures) => {
       await using at = await place()
-      await using client = open(at.link.port)
+      await using client = await connected(kind, at.link.port)
       const limiter = createRateLimiter({ store: redisStore(client.redis), policy })
       at.server.pause()
       await Promise.all(Array.from({ length: failures }, () => inTime(limiter.consume('k'))))
@@ -63,7 +63,7 @@ describe.each(clientKinds)('an aborted call over $name', ({ open }) => {
 
 test('R31: a call that its signal outlives leaves no listener on it', async () => {
   await using at = await place()
-  await using client = ioredis.open(at.link.port)
+  await using client = await connected(ioredis, at.link.port)
   const limiter = createRateLimiter({ store: redisStore(client.redis), policy })
   const { signal } = aborting()
   expect(await limiter.consume('k', { signal })).toMatchObject({ source: 'store' })

@@ -11,7 +11,7 @@ import {
   tokenBucket,
 } from '@sluice/core'
 import { describe, expect, test } from 'vitest'
-import { type ClientKind, clientKinds, ioredis } from './clients.ts'
+import { type ClientKind, clientKinds, connected, ioredis } from './clients.ts'
 import { withoutTtl } from './keys.ts'
 import { type Place, place } from './outages.ts'
 
@@ -96,8 +96,8 @@ describe.each(policies)('a key of $name that holds something foreign', (policy) 
 
 /** A limiter over the link, connected, and the server knows its scripts. */
 async function limiterAt(at: Place, kind: ClientKind, policy = policies[0] as Policy) {
-  const client = kind.open(at.link.port)
-  const direct = ioredis.open(at.server.port)
+  const client = await connected(kind, at.link.port)
+  const direct = await connected(ioredis, at.server.port)
   const made = (redis: typeof client.redis): RateLimiter =>
     // A deadline that no reconnection can miss: what counts here are charges.
     createRateLimiter({

@@ -1,19 +1,19 @@
 import { createRateLimiter, fixedWindow, redisStore } from '@sluice/core'
 import { describe, expect, test } from 'vitest'
-import { type Connection, clientKinds } from './clients.ts'
+import { type Connection, clientKinds, connected } from './clients.ts'
 import { place } from './outages.ts'
 
 const TIMEOUT_MS = 200
 
 describe.each(clientKinds)(
   'a process that is busy for longer than its deadline, over $name',
-  ({ open }) => {
+  (kind) => {
     test.each([
       ['takes the replies that arrived meanwhile', () => new Promise(setImmediate)],
       ['does not blame the store for requests it had no time to send', () => {}],
     ])('R31: %s', async (_title, pass) => {
       await using at = await place()
-      await using client = open(at.server.port)
+      await using client = await connected(kind, at.server.port)
       const limiter = limiterOn(client)
       await limiter.consume('k')
       for (let round = 0; round < 3; round++) {
@@ -26,7 +26,7 @@ describe.each(clientKinds)(
 
     test('R31: still gives up on a store that says nothing', async () => {
       await using at = await place()
-      await using client = open(at.server.port)
+      await using client = await connected(kind, at.server.port)
       const limiter = limiterOn(client)
       await limiter.consume('k')
       at.server.pause()

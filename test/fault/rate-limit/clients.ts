@@ -1,6 +1,7 @@
 import type { RedisClient } from '@sluice/core'
 import { type Cluster, Redis } from 'ioredis'
 import { createClient } from 'redis'
+import { eventually } from '../../support/eventually.ts'
 
 /** A client with its default settings, as an application would make it. */
 export interface Connection extends AsyncDisposable {
@@ -40,6 +41,13 @@ export const nodeRedis: ClientKind = {
 }
 
 export const clientKinds: readonly ClientKind[] = [ioredis, nodeRedis]
+
+/** A client that is connected, so that the first call pays for nothing but itself. */
+export async function connected({ open }: ClientKind, port: number): Promise<Connection> {
+  const client = open(port)
+  await eventually(() => client.isReady(), { withinMs: 20_000 })
+  return client
+}
 
 /** What a test needs of an ioredis client, whichever kind of server it talks to. */
 export function connection(redis: Redis | Cluster): Connection {

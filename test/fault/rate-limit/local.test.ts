@@ -12,7 +12,7 @@ import {
 } from '@sluice/core'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { ioredis } from './clients.ts'
+import { connected, ioredis } from './clients.ts'
 import { inTime } from './modes.ts'
 import { place } from './outages.ts'
 
@@ -31,7 +31,7 @@ const more = (policy: Policy) => (policy.algorithm === 'leaky-bucket' ? 1 : 0)
 describe.each(policies)('a process without its Redis, with a $name', (policy) => {
   test('R32: keeps to its part of the quota, and to the whole of it when Redis returns', async () => {
     await using at = await place()
-    await using client = ioredis.open(at.link.port)
+    await using client = await connected(ioredis, at.link.port)
     const store = redisStore(client.redis)
     const limiter = createRateLimiter({ store, policy, instances: 4, name: 'four' })
     const alone = createRateLimiter({ store, policy, name: 'alone' })
@@ -69,7 +69,7 @@ describe('a limiter to fall back on', () => {
 
   test('R32: decides with its own quota until Redis returns', async () => {
     await using at = await place()
-    await using client = ioredis.open(at.link.port)
+    await using client = await connected(ioredis, at.link.port)
     const store = redisStore(client.redis)
     const limiter = createRateLimiter({ store, policy, onStoreFailure: spare(2) })
     expect(await limiter.consume('k')).toMatchObject({ source: 'store' })
@@ -91,8 +91,8 @@ describe('a limiter to fall back on', () => {
   test('R32: may have a store of its own, and modes of its own when that fails too', async () => {
     await using at = await place()
     await using spareAt = await place()
-    await using client = ioredis.open(at.link.port)
-    await using spareClient = ioredis.open(spareAt.link.port)
+    await using client = await connected(ioredis, at.link.port)
+    await using spareClient = await connected(ioredis, spareAt.link.port)
     const second = (onStoreFailure: 'open' | 'closed' | 'local') =>
       createRateLimiter({
         name: onStoreFailure,
@@ -125,7 +125,7 @@ describe('a limiter to fall back on', () => {
     ],
   ])('R32: leaves the decision to this process when it %s', async (_how, consume) => {
     await using at = await place()
-    await using client = ioredis.open(at.link.port)
+    await using client = await connected(ioredis, at.link.port)
     const broken: RateLimiter = {
       ...spare(1),
       name: 'broken',

@@ -1,7 +1,7 @@
 import { redisStore, StoreUnavailableError, subscribe } from '@sluice/core'
 import { describe, expect, test } from 'vitest'
 import { eventually } from '../../support/eventually.ts'
-import { clientKinds, ioredis } from './clients.ts'
+import { clientKinds, connected, ioredis } from './clients.ts'
 import { withoutTtl } from './keys.ts'
 import { inTime, Limiters } from './modes.ts'
 import { outages, place } from './outages.ts'
@@ -9,11 +9,11 @@ import { outages, place } from './outages.ts'
 describe.each(outages)('a Redis that is $name', (outage) => {
   test.concurrent.each(clientKinds)(
     'R31: costs nobody a refusal, and decides again within a second ($name)',
-    async ({ open }) => {
+    async (kind) => {
       await using at = await place(outage)
-      await using client = open(at.link.port)
+      await using client = await connected(kind, at.link.port)
       const limiters = new Limiters(redisStore(client.redis))
-      expect(await limiters.areServed()).toBe(true)
+      await eventually(() => limiters.areServed())
 
       await outage.begin(at)
       for (const answers of await Promise.all([limiters.consume(), limiters.consume()]))
@@ -41,9 +41,9 @@ describe('a Redis that serves reads and refuses writes', () => {
     outages.filter(({ name }) => /out of memory|read-only|without the replicas/.test(name)),
   )('R31: is asked nothing but probes until it takes writes again ($name)', async (outage) => {
     await using at = await place(outage)
-    await using client = ioredis.open(at.link.port)
+    await using client = await connected(ioredis, at.link.port)
     const limiters = new Limiters(redisStore(client.redis))
-    expect(await limiters.areServed()).toBe(true)
+    await eventually(() => limiters.areServed())
     await outage.begin(at)
     await Promise.all([limiters.consume(), limiters.consume()])
     const [scripts, all] = [at.link.requests('EVALSHA'), at.link.requests()]
@@ -53,13 +53,13 @@ describe('a Redis that serves reads and refuses writes', () => {
   })
 })
 
-describe.each(clientKinds)('a store over $name', ({ open }) => {
+describe.each(clientKinds)('a store over $name', (kind) => {
   test('R31: closes its circuit by itself, so that no request has to find out', async () => {
     const [paused] = outages.filter(({ name }) => name.startsWith('paused'))
     await using at = await place()
-    await using client = open(at.link.port)
+    await using client = await connected(kind, at.link.port)
     const limiters = new Limiters(redisStore(client.redis))
-    expect(await limiters.areServed()).toBe(true)
+    await eventually(() => limiters.areServed())
     const events: string[] = []
     using _ = disposing(subscribe('sluice:store', ({ type }) => events.push(type)))
 
@@ -76,9 +76,9 @@ describe.each(clientKinds)('a store over $name', ({ open }) => {
 
   test('R31: rejects peek, refund and reset at their deadline while the circuit is not open yet', async () => {
     await using at = await place()
-    await using client = open(at.link.port)
+    await using client = await connected(kind, at.link.port)
     const limiters = new Limiters(redisStore(client.redis))
-    expect(await limiters.areServed()).toBe(true)
+    await eventually(() => limiters.areServed())
     const limiter = limiters.all[0]?.limiter
     at.server.pause()
     for (const call of [limiter?.peek('k'), limiter?.refund('k', 1), limiter?.reset('k')])

@@ -34,7 +34,11 @@ describe.each(clusterKinds)('a slot that moves to another master, over $name', (
     'R33: keeps what a subject has spent, at every step (policies: %s)',
     async (subject, policy) => {
       await using client = await open(cluster)
-      const limiter = createRateLimiter({ store: redisStore(client.redis), policy })
+      const limiter = createRateLimiter({
+        store: redisStore(client.redis),
+        policy,
+        timeoutMs: 5000,
+      })
       const move = await migration(subject)
       const remaining: number[] = []
       const ask = async () => {
@@ -54,7 +58,8 @@ describe.each(clusterKinds)('a slot that moves to another master, over $name', (
 
   test('R33: serves a subject that is new to it', async () => {
     await using client = await open(cluster)
-    const limiter = createRateLimiter({ store: redisStore(client.redis), policy: one })
+    const store = redisStore(client.redis)
+    const limiter = createRateLimiter({ store, policy: one, timeoutMs: 5000 })
     const move = await migration('new')
     await move.open()
     expect(await limiter.consume('new')).toMatchObject({ source: 'store', remaining: limit - 1 })
