@@ -54,8 +54,11 @@ export class ConfigurationError extends SluiceError {
  */
 export class StoreUnavailableError extends SluiceError {
   readonly code = 'store-unavailable'
-  /** `deadline`: no answer in time; `failure`: the store or the client reported an error; `circuit-open`: not asked. */
-  readonly reason: 'deadline' | 'failure' | 'circuit-open'
+  /**
+   * `deadline`: no answer in time; `failure`: the store or the client reported an error; `circuit-open`: not asked;
+   * `full`: a memory store holds `maxKeys` records, none of which it may drop.
+   */
+  readonly reason: 'deadline' | 'failure' | 'circuit-open' | 'full'
 
   constructor(reason: StoreUnavailableError['reason'], expected: string, cause?: unknown) {
     super(`The store is unavailable: ${expected}`, cause === undefined ? undefined : { cause })
@@ -63,8 +66,41 @@ export class StoreUnavailableError extends SluiceError {
   }
 }
 
+/**
+ * Why the `signal` of an execution was aborted: somebody else may own its key from now on, or soon. What it has not
+ * done yet, it should leave undone.
+ *
+ * @example
+ * ```ts
+ * import { type Execution, LeaseLostError } from '@sluice/core'
+ *
+ * function mustStop({ signal }: Execution): boolean {
+ *   return signal.aborted && signal.reason instanceof LeaseLostError
+ * }
+ * ```
+ */
+export class LeaseLostError extends SluiceError {
+  readonly code = 'lease-lost'
+  /**
+   * `silence`: the lease is about to end, and no renewal got through; `taken`: the store says that the lease has
+   * ended; `max-run`: the longest time for which it is renewed is over.
+   */
+  readonly reason: 'silence' | 'taken' | 'max-run'
+
+  constructor(reason: LeaseLostError['reason']) {
+    super(`The lease is lost: ${lossOf[reason]}`)
+    this.reason = reason
+  }
+}
+
+const lossOf = {
+  silence: 'no renewal got through to the store before its end',
+  taken: 'it has ended by the clock of the store',
+  'max-run': 'it was renewed for as long as `maxRunMs` allows',
+}
+
 /** Every error that Sluice throws, so that a `switch` on `code` narrows. */
-export type AnySluiceError = ConfigurationError | StoreUnavailableError
+export type AnySluiceError = ConfigurationError | StoreUnavailableError | LeaseLostError
 
 /** A short, harmless rendering of any value for a message. */
 function show(value: unknown): string {

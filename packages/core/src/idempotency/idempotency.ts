@@ -1,8 +1,19 @@
+import { ConfigurationError } from '../errors.ts'
+import { processStore } from '../memory-store.ts'
+import { checkOptions, duration, integer, oneOf, type Rule, withDefaults } from '../options.ts'
 import type { Store } from '../store.ts'
+import { digestCaller, digestFingerprint, newOwner } from './digest.ts'
+import { StoredExecution } from './execution.ts'
+import { GuardedStore } from './guarded-store.ts'
 import type { IdempotencyRecord, StoredResponse, Tombstone } from './record.ts'
+import { checkResponse } from './response-check.ts'
+import type { Claim, ClaimReply, Lifetimes, Subject } from './store.ts'
+import { waitForNews } from './waiting.ts'
+import { withdraw } from './withdrawal.ts'
 
 /** What a request says of itself. */
 export interface IdempotencyRequest {
+  /** A non-empty string. */
   readonly key: string
   /** Records of different scopes never meet. Default: one scope. */
   readonly scope?: string
@@ -12,50 +23,250 @@ export interface IdempotencyRequest {
   readonly caller?: string
   /** Wait so long for one that is in progress; default 0. */
   readonly waitMs?: number
+  /** Ends the waiting: `begin` rejects with its reason, and claims nothing. */
   readonly signal?: AbortSignal
 }
 
 /** One run of the protected work. */
 export interface Execution {
+  /** 1, or more when earlier runs ended unknown. */
   readonly attempt: number
+  /** Higher than those of all earlier runs of this key: for the database to check. A safe integer. */
   readonly fence: number
-  /** Aborted before the lease ends, when the lease is lost or `maxRunMs` is over. */
+  /** Aborted with a `LeaseLostError` before the lease ends, when the lease is lost or `maxRunMs` is over. */
   readonly signal: AbortSignal
-  /** Stores the response: `settled` when it is durable; `refused` when somebody else owns the key by now. */
+  /**
+   * Stores the response: `settled` when it is durable; `refused` when somebody else owns the key by now.
+   *
+   * @throws StoreUnavailableError (`store-unavailable`) after one deadline: deliver the response nevertheless. The key
+   * stays claimed, and the response is sent again in the background until the lease ends; then the outcome is unknown.
+   * ConfigurationError (`configuration`) for what is no response: nothing has happened then.
+   */
   complete(response: StoredResponse): Promise<'settled' | 'refused'>
-  /** Done, but not replayable. */
+  /** Done, but not replayable. Fails as `complete` does. */
   bury(tombstone?: Tombstone): Promise<'settled' | 'refused'>
-  /** Nothing happened: a retry may run. */
+  /** Nothing happened: a retry may run. Fails as `complete` does. */
   release(): Promise<void>
-  /** Nobody knows what happened (the answer was cut off): unknown at once. */
+  /** Nobody knows what happened (the answer was cut off): unknown at once. Fails as `complete` does. */
   abandon(): Promise<void>
 }
 
+/** What a caller may do. Only `started` may run the work. */
 export type Begun =
   | { readonly state: 'started'; readonly execution: Execution }
   | { readonly state: 'replay'; readonly response: StoredResponse }
+  /** `retryAfterMs`: as long as it has been running, at least a second, and not past its lease. */
   | { readonly state: 'in-progress'; readonly retryAfterMs: number }
   | { readonly state: 'mismatch' }
   | { readonly state: 'stranger' }
   | { readonly state: 'unknown'; readonly since: Date }
   | { readonly state: 'tombstone'; readonly tombstone: Tombstone }
 
+/** Runs work once a key. Made by {@link createIdempotency}. */
 export interface Idempotency {
-  /** @throws StoreUnavailableError when the store cannot say (mode `closed`), within `timeoutMs`. */
+  /**
+   * Claims a key, or says what became of it.
+   *
+   * @throws StoreUnavailableError (`store-unavailable`) when the store cannot say, within `timeoutMs`: do not run the
+   * work. ConfigurationError (`configuration`) for a wrong key, scope, fingerprint or `waitMs`. The signal's reason.
+   */
   begin(request: IdempotencyRequest): Promise<Begun>
+  /** What is known of a key. @throws StoreUnavailableError (`store-unavailable`) */
   inspect(key: string, scope?: string): Promise<IdempotencyRecord | undefined>
+  /**
+   * Settles an unknown outcome: it happened, and this is its response. False when it is not unknown.
+   *
+   * @throws StoreUnavailableError (`store-unavailable`), ConfigurationError (`configuration`)
+   */
   confirm(key: string, response: StoredResponse, scope?: string): Promise<boolean>
+  /**
+   * Settles an unknown outcome: nothing happened, a retry may run. False when it is not unknown.
+   *
+   * @throws StoreUnavailableError (`store-unavailable`)
+   */
   release(key: string, scope?: string): Promise<boolean>
+  /** All records whose outcome is unknown, of all scopes. @throws StoreUnavailableError (`store-unavailable`) */
   unknown(): AsyncIterable<IdempotencyRecord>
 }
 
+/** Options of {@link createIdempotency}. */
 export interface IdempotencyOptions {
+  /** Default: a memory store that the whole process shares. */
   readonly store?: Store
+  /** How long a silent owner keeps the key, in milliseconds from 100; renewed at a third; default 30,000. */
   readonly leaseMs?: number
+  /** Renewal stops here, in milliseconds from 100; default 300,000. */
   readonly maxRunMs?: number
+  /** How long results and unknown outcomes are remembered, in milliseconds from 1; default 86,400,000. */
   readonly resultTtlMs?: number
+  /** Whether a retry may run what an earlier run left unknown; default `'hold'`: not until it is settled. */
   readonly onUnknown?: 'hold' | 'rerun'
+  /** Deadline of a store call in milliseconds: 1 to 60,000; default 500. */
   readonly timeoutMs?: number
 }
 
-export declare function createIdempotency(options?: IdempotencyOptions): Idempotency
+/**
+ * Runs work once a key, for message consumers and jobs. In HTTP, `idempotency()` makes one for you.
+ *
+ * @throws ConfigurationError (`configuration`) for an option that is unknown or out of range.
+ * @example
+ * ```ts
+ * import { createIdempotency } from '@sluice/core'
+ *
+ * const idempotency = createIdempotency()
+ * const begun = await idempotency.begin({ key: 'message:42', fingerprint: 'ship order 7' })
+ * if (begun.state === 'started') {
+ *   await begun.execution.complete({ status: 200, headers: [], body: 'shipped' })
+ * }
+ * ```
+ */
+export function createIdempotency(options: IdempotencyOptions = {}): Idempotency {
+  checkOptions('createIdempotency', options, idempotencyRules)
+  return new StoreIdempotency(options.store ?? processStore(), withDefaults(options, defaults))
+}
+
+/** The rules of the options that `idempotency()` has in common with {@link createIdempotency}. */
+export const idempotencyRules: Readonly<Record<keyof IdempotencyOptions, Rule>> = {
+  store: {
+    expected: 'a store, as made by memoryStore() or redisStore()',
+    accepts: (value) => typeof value === 'object' && value !== null && 'idempotency' in value,
+  },
+  leaseMs: duration(100),
+  maxRunMs: duration(100),
+  resultTtlMs: duration(1),
+  onUnknown: oneOf('hold', 'rerun'),
+  timeoutMs: integer(1, 60_000, ' milliseconds'),
+}
+
+const defaults = {
+  leaseMs: 30_000,
+  maxRunMs: 300_000,
+  resultTtlMs: 86_400_000,
+  onUnknown: 'hold' as 'hold' | 'rerun',
+  timeoutMs: 500,
+}
+
+class StoreIdempotency implements Idempotency {
+  readonly #store: GuardedStore
+  readonly #lifetimes: Lifetimes
+  readonly #maxRunMs: number
+  readonly #rerun: boolean
+
+  constructor(store: Store, options: typeof defaults) {
+    const { leaseMs, resultTtlMs, maxRunMs, onUnknown, timeoutMs } = options
+    this.#store = new GuardedStore(store, timeoutMs)
+    this.#lifetimes = { leaseMs, resultTtlMs }
+    this.#maxRunMs = maxRunMs
+    this.#rerun = onUnknown === 'rerun'
+  }
+
+  async begin(request: IdempotencyRequest): Promise<Begun> {
+    checkRequest(request)
+    const { key, scope = '', fingerprint, caller, waitMs = 0, signal } = request
+    signal?.throwIfAborted()
+    const untilMs = performance.now() + waitMs
+    const subject = { scope, key }
+    const claim = {
+      ...this.#lifetimes,
+      owner: newOwner(),
+      fingerprint: digestFingerprint(fingerprint),
+      caller: digestCaller(caller),
+      rerun: this.#rerun,
+      willWait: waitMs > 0,
+    }
+    const begun = await this.#claim(subject, claim, signal)
+    if (begun.state !== 'in-progress' || waitMs === 0) return begun
+    return waitForNews(begun, {
+      untilMs,
+      signal,
+      watch: this.#store.raw.watch(subject),
+      ask: () => this.#claim(subject, claim, signal),
+      isOver: ({ state }) => state !== 'in-progress',
+    })
+  }
+
+  async inspect(key: string, scope = ''): Promise<IdempotencyRecord | undefined> {
+    checkSubject('inspect', key, scope)
+    return this.#store.ask('inspect', (store) => store.read({ scope, key }))
+  }
+
+  async confirm(key: string, response: StoredResponse, scope = ''): Promise<boolean> {
+    checkSubject('confirm', key, scope)
+    checkResponse('confirm', response)
+    const reply = await this.#store.ask('confirm', (store) =>
+      store.settle({ scope, key }, undefined, { state: 'completed', response }, this.#lifetimes),
+    )
+    return reply !== 'refused'
+  }
+
+  async release(key: string, scope = ''): Promise<boolean> {
+    checkSubject('release', key, scope)
+    const reply = await this.#store.ask('release', (store) =>
+      store.settle({ scope, key }, undefined, { state: 'absent' }, this.#lifetimes),
+    )
+    return reply !== 'refused'
+  }
+
+  async *unknown(): AsyncGenerator<IdempotencyRecord, void, undefined> {
+    let from: number | undefined = 0
+    while (from !== undefined) {
+      const start: number = from
+      const page = await this.#store.ask('unknown', (store) => store.unknown(start))
+      yield* page.records
+      from = page.next
+    }
+  }
+
+  async #claim(subject: Subject, claim: Claim, signal: AbortSignal | undefined): Promise<Begun> {
+    const startedAt = performance.now()
+    let underWay: Promise<ClaimReply> | undefined
+    const ask = (): Promise<ClaimReply> => {
+      underWay = this.#store.raw.claim(subject, claim)
+      return underWay
+    }
+    try {
+      const reply = await this.#store.ask('claim', ask, signal)
+      return this.#begun(reply, subject, claim.owner, startedAt)
+    } catch (error) {
+      if (underWay && this.#store.raw.remote)
+        withdraw(this.#store, subject, claim.owner, this.#lifetimes, underWay)
+      throw error
+    }
+  }
+
+  #begun(reply: ClaimReply, subject: Subject, owner: string, startedAt: number): Begun {
+    if (reply.state === 'started') {
+      const { attempt, fence } = reply
+      const grant = { store: this.#store, subject, owner, attempt, fence, startedAt }
+      const limits = { lifetimes: this.#lifetimes, maxRunMs: this.#maxRunMs }
+      return { state: 'started', execution: new StoredExecution({ ...grant, ...limits }) }
+    }
+    if (reply.state === 'in-progress') {
+      const { runningMs, leaseLeftMs } = reply
+      const retryAfterMs = Math.min(leaseLeftMs, Math.max(SOONEST_RETRY_MS, runningMs))
+      return { state: 'in-progress', retryAfterMs }
+    }
+    if (reply.state === 'withdrawn') throw new TypeError('a claim was withdrawn before it was made')
+    return reply
+  }
+}
+
+const SOONEST_RETRY_MS = 1000
+
+/** Checked before anything is sent, so that a wrong call claims nothing. */
+function checkRequest({ key, scope, fingerprint, caller, waitMs = 0 }: IdempotencyRequest): void {
+  checkSubject('begin', key, scope ?? '')
+  if (typeof fingerprint !== 'string' && !(fingerprint instanceof Uint8Array))
+    throw new ConfigurationError('begin', 'fingerprint', fingerprint, 'a string or a Uint8Array')
+  if (caller !== undefined && typeof caller !== 'string')
+    throw new ConfigurationError('begin', 'caller', caller, 'a string')
+  if (!wait.accepts(waitMs)) throw new ConfigurationError('begin', 'waitMs', waitMs, wait.expected)
+}
+
+function checkSubject(owner: string, key: unknown, scope: unknown): void {
+  if (typeof key !== 'string' || key === '')
+    throw new ConfigurationError(owner, 'key', key, 'a non-empty string')
+  if (typeof scope !== 'string') throw new ConfigurationError(owner, 'scope', scope, 'a string')
+}
+
+const wait = duration(0)

@@ -25,5 +25,8 @@ export interface IdempotencyRecord {
   readonly since: Date
   /** Claimed: until its lease ends. Else: until the record is forgotten. */
   readonly expiresInMs: number
+  /** Of a completed record. */
   readonly response?: StoredResponse
+  /** Of a tombstone. */
+  readonly tombstone?: Tombstone
 }

@@ -1,0 +1,9 @@
+-- Tells of a record, and changes nothing.
+-- KEYS: the record.
+-- Reply: {} | {state (see record.lua), since, attempt, fence, ms until the lease ends or the record expires, payload}
+-- Cost: O(1)
+-- #include record
+
+if not state or state == 'F' then return {} end
+local leftMs = state == 'C' and leaseEnd - now or call('PTTL', recordKey)
+return { state, since, attempt, fence, leftMs, sub(packed, HEADER + 1) }
