@@ -49,13 +49,17 @@ export class Model {
     const { state } = this
     if (state === undefined)
       return owner !== undefined && ending === 'absent' ? 'settled' : 'refused'
-    if (owner === undefined ? state !== 'unknown' : this.#owner !== owner) return 'refused'
+    if (!this.#maySettle(owner)) return 'refused'
     if (state === 'completed' || state === 'tombstone')
       return state === ending ? 'settled' : 'refused'
     this.state = ending === 'absent' ? undefined : ending
     this.#owner = owner
     this.#expiry = this.now + TTL_MS
     return state === 'unknown' ? 'settled-late' : 'settled'
+  }
+
+  #maySettle(owner: number | undefined): boolean {
+    return owner === undefined ? this.state === 'unknown' : this.#owner === owner
   }
 
   #prolong(): void {
