@@ -54,6 +54,18 @@ export class ShiftedClock {
     }
   }
 
+  /** What a node-redis Cluster offers, as far as the store uses it. */
+  nodeRedisCluster(cluster: NodeRedisCluster): RedisClient {
+    return {
+      getSlotRandomNode: () => {},
+      on: () => {},
+      off: () => {},
+      sendCommand: (key: string, isReadonly: boolean, command: Word[], options?: object) =>
+        cluster.sendCommand(key, isReadonly, this.#shift(command), options),
+      duplicate: () => cluster.duplicate(),
+    } as RedisClient
+  }
+
   #shift(command: readonly Word[]): Word[] {
     const [name, sha1, ...rest] = command
     const source = name === 'EVALSHA' ? sources.get(String(sha1)) : undefined
@@ -64,6 +76,11 @@ export class ShiftedClock {
 
 interface NodeRedis {
   sendCommand(command: Word[], options?: object): Promise<unknown>
+  duplicate(): unknown
+}
+
+interface NodeRedisCluster {
+  sendCommand(key: string, isReadonly: boolean, command: Word[], options?: object): Promise<unknown>
   duplicate(): unknown
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type IdempotencyStore, type RedisClient, redisStore } from '@sluice/core'
 import { Cluster, Redis } from 'ioredis'
-import { createClient } from 'redis'
+import { createClient, createCluster } from 'redis'
 import { RedisCluster } from '../support/redis-cluster.ts'
 import { type Everywhere, ShiftedClock } from './idempotency-clock.ts'
 import type { Place } from './idempotency-store.ts'
@@ -30,14 +30,33 @@ export async function clusterPlace(): Promise<Place> {
   const servers = await RedisCluster.start()
   const cluster = new Cluster(servers.addresses)
   return placeOf(
-    (...words) =>
-      Promise.all(servers.nodes.map((node) => node.command(words[0] as string, ...words.slice(1)))),
+    onEach(servers),
     (clock) => clock.ioredis(cluster),
     async () => {
       cluster.disconnect()
       await servers[Symbol.asyncDispose]()
     },
   )
+}
+
+export async function nodeRedisClusterPlace(): Promise<Place> {
+  const servers = await RedisCluster.start()
+  const cluster = createCluster({ rootNodes: servers.nodes.map(({ url }) => ({ url })) })
+  cluster.on('error', () => {})
+  await cluster.connect()
+  return placeOf(
+    onEach(servers),
+    (clock) => clock.nodeRedisCluster(cluster),
+    async () => {
+      cluster.destroy()
+      await servers[Symbol.asyncDispose]()
+    },
+  )
+}
+
+function onEach({ nodes }: RedisCluster): Everywhere {
+  return (...words) =>
+    Promise.all(nodes.map((node) => node.command(words[0] as string, ...words.slice(1))))
 }
 
 /** `words` go to every server that may hold keys. */

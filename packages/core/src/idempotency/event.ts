@@ -44,10 +44,18 @@ export interface ClaimWithdrawnEvent {
   readonly outcome: 'released' | 'not-held' | 'lost'
 }
 
-/** What the core of idempotency reports. */
+/** `sluice:idempotency`: the store cannot be asked, and `onStoreFailure: 'open'` lets a request run without protection. */
+export interface UnprotectedEvent {
+  readonly type: 'unprotected'
+  readonly keyHash: string
+  readonly error: unknown
+}
+
+/** What idempotency reports. */
 export type IdempotencyEvent =
   | LateSettlementEvent
   | SettlementDelayedEvent
   | SettlementRetriedEvent
   | LeaseLostEvent
   | ClaimWithdrawnEvent
+  | UnprotectedEvent

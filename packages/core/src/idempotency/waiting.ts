@@ -27,7 +27,7 @@ export async function waitForNews<Reply>(
     for (;;) {
       const leftMs = untilMs - performance.now()
       const heard = await firstOf(news, Math.min(ASK_AGAIN_MS, leftMs), signal)
-      if (!heard && performance.now() >= untilMs) return reply
+      if (!heard && leftMs < ASK_AGAIN_MS) return reply
       reply = await ask()
       if (isOver(reply)) return reply
       news = watch.changed()
