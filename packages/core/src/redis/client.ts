@@ -83,8 +83,10 @@ function ioredisPort(client: IoredisLike): RedisPort {
 
 function nodeRedisPort(client: NodeRedisLike): RedisPort {
   const cluster = has(client, 'getSlotRandomNode')
+  const sentinel = has(client, 'getSentinelNode')
+  /** What says where the command goes; `false`: not to a replica. */
   const place = (key: string): readonly unknown[] =>
-    cluster ? [key, false] : has(client, 'getSentinelNode') ? [false] : []
+    cluster ? [key, false] : sentinel ? [false] : []
   return {
     cluster,
     send: (key, command) => client.sendCommand(...place(key), command),
