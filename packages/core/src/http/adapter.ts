@@ -3,6 +3,8 @@
  *
  * @packageDocumentation
  */
+export { type IdempotencyFramework, IdempotencyGate } from './idempotency-gate.ts'
+export type { IdempotencyGateOptions } from './idempotency-options.ts'
 export type { Problem } from './problem.ts'
 export type { ProxyTrust } from './proxy-warning.ts'
 export { type Framework, RateLimitGate } from './rate-limit-gate.ts'
