@@ -4,7 +4,7 @@ import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
 import { RedisCluster } from '../support/redis-cluster.ts'
 import { type Everywhere, ShiftedClock } from './idempotency-clock.ts'
-import type { Place } from './idempotency-store.ts'
+import type { Place } from './idempotency-store/key-under-test.ts'
 
 export async function ioredisPlace(port: number): Promise<Place> {
   const redis = new Redis(port, '127.0.0.1')

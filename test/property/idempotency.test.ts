@@ -5,10 +5,10 @@ import { ioredisPlace } from '../contract/idempotency-places.ts'
 import {
   claimOf,
   fingerprintOf,
-  memoryPlace,
   ownerOf,
   type Place,
-} from '../contract/idempotency-store.ts'
+} from '../contract/idempotency-store/key-under-test.ts'
+import { memoryPlace } from '../contract/idempotency-store.ts'
 import { type Ending, LEASE_MS, Model, TTL_MS } from './idempotency-model.ts'
 
 const lifetimes = { leaseMs: LEASE_MS, resultTtlMs: TTL_MS }
