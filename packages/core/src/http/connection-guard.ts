@@ -59,5 +59,5 @@ function isClients(socket: Socket, error: Error | undefined): boolean {
   if (socket.readableEnded) return true
   if (!error) return false
   const code: unknown = Reflect.get(error, 'code')
-  return Reflect.has(error, 'syscall') || (typeof code === 'string' && code.startsWith('HPE_'))
+  return typeof code === 'string' && /^(E(?!RR_)|HPE_)/.test(code)
 }

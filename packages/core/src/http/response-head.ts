@@ -22,14 +22,18 @@ export function readHead(response: ServerResponse, args: readonly unknown[]): He
     : { status, fields }
 }
 
-/** Whether a response of this kind ends with its head, whatever is written (RFC 9112, section 6.3). */
-export function endsWithHead({ status }: Head, method: string | undefined): boolean {
-  return status === 204 || status === 304 || status < 200 || method === 'HEAD'
-}
-
 /** The first value of a field. */
 export function fieldOf({ fields }: Head, name: string): string | undefined {
   return fields.find(([known]) => known.toLowerCase() === name)?.[1]
+}
+
+export function contentLengthOf(head: Head): number | undefined {
+  const field = fieldOf(head, 'content-length')
+  return field === undefined ? undefined : Number(field)
+}
+
+export function isEventStream(head: Head): boolean {
+  return /^\s*text\/event-stream\b/i.test(fieldOf(head, 'content-type') ?? '')
 }
 
 /** HTTP/2 has no reason phrases: Node.js warns of reading one. */

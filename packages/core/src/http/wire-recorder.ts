@@ -1,11 +1,11 @@
-import { errorMonitor } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Readable } from 'node:stream'
 import { CapturedBody } from './captured-body.ts'
 import { ConnectionGuard, type Exchange } from './connection-guard.ts'
 import { headersSentError, lookEnded } from './held-response.ts'
-import { endsWithHead, fieldOf, type Head, readHead } from './response-head.ts'
+import { PipedSources } from './piped-sources.ts'
+import { contentLengthOf, type Head, isEventStream, readHead } from './response-head.ts'
+import { canEnd, isChunk, isFunction, override, type ResponseMethods } from './response-methods.ts'
 
 /** A response as its handler gave it. */
 export interface Recorded {
@@ -14,7 +14,7 @@ export interface Recorded {
   readonly body: string | Uint8Array | undefined
 }
 
-/** What a recording tells. */
+/** Whom a recorder tells. */
 export interface WireListener {
   readonly maxBodyBytes: number
   /** The response is whole. Its last bytes leave when the promise is settled; it must not reject. */
@@ -33,37 +33,37 @@ export class WireRecorder implements Exchange {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #listener: WireListener
-  readonly #below: Below
+  readonly #below: ResponseMethods
   readonly #body: CapturedBody
-  readonly #sources = new Set<Readable>()
+  readonly #sources: PipedSources
+  /** What must wait for the last bytes, these first. */
   readonly #late: (() => unknown)[] = []
   #head: Head | undefined
+  /** `held`: the response is whole, and its last bytes wait. `done`: everything passes. */
   #phase: 'open' | 'held' | 'done' = 'open'
   #probing = false
-  #ended = false
+  /** While the handler has ended the response and its last bytes wait. */
+  #stopLookingEnded: (() => void) | undefined
   #gone = false
-  #cut = false
   #severed = false
-  #stopLooking: (() => void) | undefined
+  /** Cut off half-way: nothing that follows makes it whole. */
+  #cut = false
 
   constructor(request: IncomingMessage, response: ServerResponse, listener: WireListener) {
     this.#request = request
     this.#response = response
     this.#listener = listener
     this.#body = new CapturedBody(listener.maxBodyBytes)
-    this.#below = {
-      writeHead: response.writeHead,
-      write: response.write,
-      end: response.end,
-      flushHeaders: response.flushHeaders,
-      destroy: response.destroy,
-    }
-    Object.assign(response, {
-      writeHead: (...args: unknown[]) => this.#writeHead(args),
-      write: (...args: unknown[]) => this.#write(args),
-      end: (...args: unknown[]) => this.#end(args),
+    this.#sources = new PipedSources(response, () => {
+      // Before the head, somebody can still answer that it failed.
+      if (this.#phase === 'open' && this.#head) this.#cutOff()
+    })
+    this.#below = override(response, {
+      writeHead: (args) => this.#writeHead(args),
+      write: (args) => this.#write(args),
+      end: (args) => this.#end(args),
       flushHeaders: () => this.#flushHeaders(),
-      destroy: (error?: Error) => this.#destroy(error),
+      destroy: (args) => this.#destroy(args),
     })
     this.#watch()
   }
@@ -73,26 +73,23 @@ export class WireRecorder implements Exchange {
     return this.#head !== undefined || this.#response.headersSent
   }
 
-  /** Records nothing from now on: everything passes. */
+  /** Records nothing from now on. */
   stop(): void {
     this.#release()
     this.#tellClose()
   }
 
   #watch(): void {
-    const response = this.#response
-    response.on('pipe', (source: Readable) => this.#addSource(source))
-    response.on('unpipe', (source: Readable) => this.#sources.delete(source))
     if (this.#request.httpVersionMajor > 1) {
-      response.once('close', () => {
+      this.#response.once('close', () => {
         this.#gone = true
       })
       return
     }
     const guard = ConnectionGuard.of(this.#request.socket)
     guard.add(this)
-    response.once('finish', () => guard.remove(this))
-    response.once('close', () => guard.remove(this))
+    this.#response.once('finish', () => guard.remove(this))
+    this.#response.once('close', () => guard.remove(this))
   }
 
   #writeHead(args: readonly unknown[]): unknown {
@@ -100,11 +97,11 @@ export class WireRecorder implements Exchange {
       this.#accept(readHead(this.#response, args))
       return this.#response
     }
-    if (this.#stopLooking) throw headersSentError('write')
-    if (this.#phase === 'done' || this.headSent) return this.#call('writeHead', args)
-    // Before those below, which may change it: they will do the same to a replay.
+    if (this.#stopLookingEnded) throw headersSentError('write')
+    if (this.#phase === 'done' || this.headSent) return this.#below.writeHead(args)
+    // Read before those below change it: they will do the same to a replay.
     const head = readHead(this.#response, args)
-    const result = this.#call('writeHead', args)
+    const result = this.#below.writeHead(args)
     this.#accept(head)
     return result
   }
@@ -112,64 +109,50 @@ export class WireRecorder implements Exchange {
   #write(args: readonly unknown[]): unknown {
     const [chunk, encoding] = args
     if (this.#phase === 'held') {
-      this.#late.push(() => this.#call('write', args))
-      return !this.#ended
+      this.#late.push(() => this.#below.write(args))
+      return this.#stopLookingEnded === undefined
     }
-    if (this.#phase === 'done' || !isChunk(chunk)) return this.#call('write', args)
+    if (this.#phase === 'done' || !isChunk(chunk)) return this.#below.write(args)
     const head = this.#sendHead()
-    if (!endsWithHead(head, this.#request.method)) this.#add(chunk, encoding)
+    this.#add(head, chunk, encoding)
     if (this.#gone && !this.#response.destroyed) {
       const written = args.findLast(isFunction)
       if (written) process.nextTick(written)
       return true
     }
-    if (!this.#isWhole(head)) return this.#call('write', args)
-    this.#hold(() => this.#call('write', args))
+    if (!this.#isWhole(head)) return this.#below.write(args)
+    this.#hold(() => this.#below.write(args))
     return true
   }
 
   #end(args: readonly unknown[]): unknown {
     const [chunk, encoding] = args
     if (this.#phase === 'done') return this.#endBelow(args)
-    if (this.#ended) {
-      this.#late.push(() => this.#call('end', args))
+    if (this.#stopLookingEnded) {
+      this.#late.push(() => this.#below.end(args))
       return this.#response
     }
-    const hasChunk = isChunk(chunk) && chunk.length > 0
-    // What Node.js throws for, it throws at once.
-    if (!this.#canEnd(chunk)) return this.#call('end', args)
+    if (!canEnd(this.#response, chunk)) return this.#below.end(args)
     const head = this.#head ?? this.#probe()
-    if (hasChunk && this.#phase === 'open' && !endsWithHead(head, this.#request.method))
-      this.#add(chunk, encoding)
-    this.#ended = true
-    this.#stopLooking = lookEnded(this.#response)
-    const end = () => this.#endBelow(args)
-    if (this.#phase === 'held') this.#late.push(end)
-    else if (this.#lacksBytes(head)) {
-      this.#cutOff()
-      this.#phase = 'done'
-      this.#stopShadowing()
-      end()
-    } else this.#hold(end)
+    if (isChunk(chunk) && this.#phase === 'open') this.#add(head, chunk, encoding)
+    if (!this.#isWhole(head) && contentLengthOf(head) !== undefined) this.#cutOff()
+    this.#stopLookingEnded = lookEnded(this.#response)
+    if (this.#phase === 'held') this.#late.push(() => this.#endBelow(args))
+    else this.#hold(() => this.#endBelow(args))
     return this.#response
   }
 
-  #flushHeaders(): void {
-    if (this.#phase === 'open') {
-      const head = this.#sendHead()
-      if (this.#isWhole(head)) {
-        this.#hold(() => this.#call('flushHeaders', []))
-        return
-      }
-    }
-    if (this.#phase === 'held') this.#late.push(() => this.#call('flushHeaders', []))
-    else this.#call('flushHeaders', [])
+  #flushHeaders(): unknown {
+    const flush = () => this.#below.flushHeaders([])
+    if (this.#phase === 'held') return this.#late.push(flush)
+    if (this.#phase === 'open' && this.#isWhole(this.#sendHead())) return this.#hold(flush)
+    return flush()
   }
 
-  #destroy(error: Error | undefined): unknown {
-    const go = () => this.#call('destroy', [error])
+  #destroy(args: readonly unknown[]): unknown {
+    const go = () => this.#below.destroy(args)
     if (this.defers(go)) return this.#response
-    this.severed()
+    if (this.#phase === 'open') this.#cutOff()
     return go()
   }
 
@@ -184,14 +167,13 @@ export class WireRecorder implements Exchange {
   }
 
   breaking(): void {
-    // Frameworks destroy the stream that they send when its client leaves. It is not theirs to say.
-    for (const source of this.#sources) shield(source)
+    // Frameworks destroy the stream that they send when its client leaves. The handler may want it to go on.
+    this.#sources.shield()
   }
 
   left(socket: Socket): void {
     this.#gone = true
-    if (this.#phase !== 'open' || this.#cut) return
-    if (this.#body.overflowed && this.#sources.size === 0) return
+    if (this.#phase !== 'open' || this.#severed || this.#mayBeEndless()) return
     this.breaking()
     // A response without a connection is one that waits for its turn: it hears of no close, and can be written to.
     if (this.#response.socket === socket) this.#response.detachSocket(socket)
@@ -205,7 +187,7 @@ export class WireRecorder implements Exchange {
     return this.#head
   }
 
-  /** Lets those above add to the head, without sending it: its length is not known below before the end. */
+  /** Lets those above add to the head, but sends nothing: those below learn the length with the end. */
   #probe(): Head {
     this.#probing = true
     try {
@@ -219,72 +201,62 @@ export class WireRecorder implements Exchange {
 
   #accept(head: Head): void {
     this.#head = head
-    const type = fieldOf(head, 'content-type') ?? ''
-    const tooLong = (declaredLength(head) ?? 0) > this.#listener.maxBodyBytes
-    if (tooLong || /^\s*text\/event-stream\b/i.test(type)) this.#body.drop()
-    this.#tellCloseIfEndless()
+    const length = contentLengthOf(head) ?? 0
+    if (length > this.#listener.maxBodyBytes || isEventStream(head)) this.#body.drop()
+    if (this.#mayBeEndless()) this.#tellClose()
   }
 
-  #add(chunk: string | Uint8Array, encoding: unknown): void {
+  #add(head: Head, chunk: string | Uint8Array, encoding: unknown): void {
+    if (this.#endsWithHead(head)) return
     this.#body.add(chunk, encoding)
-    this.#tellCloseIfEndless()
+    if (this.#mayBeEndless()) this.#tellClose()
   }
 
-  /** What streams past the limit may have no end: its writer is told when nobody listens. */
-  #tellCloseIfEndless(): void {
-    if (this.#gone && this.#body.overflowed && this.#sources.size === 0) this.#tellClose()
+  /** What is streamed past the limit may have no end: its writer must hear that nobody listens. */
+  #mayBeEndless(): boolean {
+    return this.#body.overflowed && this.#sources.isEmpty
   }
 
   #isWhole(head: Head): boolean {
-    if (endsWithHead(head, this.#request.method)) return true
-    return this.#body.length >= (declaredLength(head) ?? Number.POSITIVE_INFINITY)
+    const length = contentLengthOf(head)
+    return this.#endsWithHead(head) || (length !== undefined && this.#body.length >= length)
   }
 
-  #lacksBytes(head: Head): boolean {
-    if (endsWithHead(head, this.#request.method)) return false
-    return this.#body.length < (declaredLength(head) ?? 0)
-  }
-
-  #canEnd(chunk: unknown): boolean {
-    if (chunk && !isFunction(chunk) && !isChunk(chunk)) return false
-    return this.headSent || isSendable(this.#response)
+  /** Whatever is written then (RFC 9112, section 6.3). */
+  #endsWithHead({ status }: Head): boolean {
+    return status < 200 || status === 204 || status === 304 || this.#request.method === 'HEAD'
   }
 
   #hold(then: () => unknown): void {
     this.#phase = 'held'
     this.#late.unshift(then)
-    const head = this.#head ?? readHead(this.#response, [])
-    if (this.#cut) {
-      this.#release()
-      return
-    }
     const release = () => this.#release()
-    this.#listener.ended({ head, body: this.#body.content() }).then(release, release)
+    if (this.#cut) release()
+    else {
+      const head = this.#head ?? readHead(this.#response, [])
+      this.#listener.ended({ head, body: this.#body.content() }).then(release, release)
+    }
   }
 
   #release(): void {
     this.#phase = 'done'
-    this.#stopShadowing()
+    this.#stopLookingEnded?.()
+    this.#stopLookingEnded = undefined
     try {
       for (const run of this.#late.splice(0)) run()
     } catch (error) {
-      this.#call('destroy', [error])
+      this.#below.destroy([error])
     }
   }
 
-  #stopShadowing(): void {
-    this.#stopLooking?.()
-    this.#stopLooking = undefined
-  }
-
   #endBelow(args: readonly unknown[]): unknown {
-    const result = this.#call('end', this.#gone ? args.filter(isFunction) : args)
+    const result = this.#below.end(this.#gone ? args.filter(isFunction) : args)
     this.#tellClose()
     return result
   }
 
   #cutOff(): void {
-    if (this.#cut || this.#severed) return
+    if (this.#severed) return
     this.#severed = true
     // Before the head nothing is half-way: should the handler go on, its answer counts.
     this.#cut = this.#head !== undefined
@@ -300,62 +272,4 @@ export class WireRecorder implements Exchange {
     Reflect.set(response, '_closed', true)
     response.emit('close')
   }
-
-  #addSource(source: Readable): void {
-    this.#sources.add(source)
-    const died = () => {
-      // Whoever hears of its death in this turn may still end the response otherwise.
-      setImmediate(() => {
-        if (source.readableEnded !== false || !this.#sources.has(source)) return
-        if (this.#phase === 'open' && this.#head) this.#cutOff()
-      })
-    }
-    source.once('close', died)
-    source.once(errorMonitor, died)
-  }
-
-  #call(name: keyof Below, args: readonly unknown[]): unknown {
-    return Reflect.apply(this.#below[name], this.#response, args)
-  }
-}
-
-interface Below {
-  readonly writeHead: ServerResponse['writeHead']
-  readonly write: ServerResponse['write']
-  readonly end: ServerResponse['end']
-  readonly flushHeaders: ServerResponse['flushHeaders']
-  readonly destroy: ServerResponse['destroy']
-}
-
-type Callback = (...args: unknown[]) => void
-
-function isFunction(value: unknown): value is Callback {
-  return typeof value === 'function'
-}
-
-function isChunk(value: unknown): value is string | Uint8Array {
-  return typeof value === 'string' || value instanceof Uint8Array
-}
-
-function declaredLength(head: Head): number | undefined {
-  const field = fieldOf(head, 'content-length')
-  return field === undefined ? undefined : Number(field)
-}
-
-/** Whether Node.js can make a head of it; else it throws, and the handler must hear it. */
-function isSendable(response: ServerResponse): boolean {
-  const { statusCode } = response
-  if (!Number.isInteger(statusCode) || statusCode < 100 || statusCode > 999) return false
-  if (response.req.httpVersionMajor > 1) return true
-  return !/[^\t\x20-\x7e\x80-\xff]/.test(response.statusMessage ?? '')
-}
-
-/** Keeps a stream from being destroyed in this turn. */
-function shield(source: Readable): void {
-  const before = Object.getOwnPropertyDescriptor(source, 'destroy')
-  source.destroy = () => source
-  setImmediate(() => {
-    Reflect.deleteProperty(source, 'destroy')
-    if (before) Object.defineProperty(source, 'destroy', before)
-  })
 }
