@@ -97,6 +97,16 @@ export function claimTests(at: KeyUnderTest): void {
     expect(await at.claim('b')).toMatchObject({ state: 'in-progress' })
   })
 
+  test('I13: a claim that arrives after its own withdrawal takes no effect', async () => {
+    expect(await at.settle('a', 'absent')).toBe('settled')
+    expect(await at.store.read(at.subject)).toBeUndefined()
+    // Nothing overtakes anything inside a process.
+    if (at.store.remote) expect(await at.claim('a')).toEqual({ state: 'withdrawn' })
+    expect(await at.claim('b')).toMatchObject({ state: 'started' })
+    expect(await at.settle('a', 'absent')).toBe('refused')
+    expect(await at.store.read(at.subject)).toMatchObject({ state: 'claimed' })
+  })
+
   test('I12: a renewed lease holds as long again, for its owner alone', async () => {
     await at.claim('a')
     for (let renewals = 0; renewals < 5; renewals++) {

@@ -47,6 +47,18 @@ export function unknownTests(at: KeyUnderTest): void {
     for (const fence of numbers) expect(fence).toBeGreaterThan((Date.now() - 60_000) * 1000)
   })
 
+  test('I11: fences rise although the clock of the server was set back', async () => {
+    const first = await at.grant('a')
+    await at.settle('a', 'absent')
+    if (at.store.remote) await at.advance(-3_600_000)
+    const second = await at.grant('b')
+    await at.settle('b', 'unknown')
+    const third = await at.grant('c', { rerun: true })
+    expect(second.fence).toBeGreaterThan(first.fence)
+    expect(third.fence).toBeGreaterThan(second.fence)
+    if (at.store.remote) await at.advance(3_600_000)
+  })
+
   test.each(['completed', 'tombstone'] as const)(
     'I11: a late owner settles as %s what nobody has claimed since',
     async (state) => {

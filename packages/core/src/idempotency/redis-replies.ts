@@ -4,13 +4,12 @@ import type { ClaimReply, SettleReply, Subject } from './store.ts'
 
 /** The reply of lua/idempotency/claim.lua. */
 export function decodeClaim(reply: unknown): ClaimReply {
+  if (Buffer.isBuffer(reply)) return { state: 'replay', response: decodeResponse(reply) }
   const [word, first, second] = reply as [Buffer, number & Buffer, number]
   const state = word.toString()
   switch (state) {
     case 'started':
       return { state, fence: first, attempt: second }
-    case 'replay':
-      return { state, response: decodeResponse(first) }
     case 'tombstone':
       return { state, tombstone: decodeTombstone(first) }
     case 'in-progress':

@@ -48,19 +48,14 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   }
 
   async claim(subject: Subject, claim: Claim): Promise<ClaimReply> {
-    const { owner, fingerprint, caller, leaseMs, resultTtlMs, rerun, willWait } = claim
-    const lifetimes = [String(leaseMs), String(resultTtlMs)]
-    const flags = [rerun ? '1' : '0', willWait ? '1' : '0']
-    const args = [owner, fingerprint, caller, ...lifetimes, ...flags, member(subject)]
+    const { owner, fingerprint, caller, rerun, willWait } = claim
+    const flags = `${rerun ? 'r' : ''}${willWait ? 'w' : ''}`
+    const args = [owner, fingerprint + caller, ...lease(claim), flags, member(subject)]
     return decodeClaim(await this.#run(idempotencyScripts.claim, subject, args))
   }
 
-  async renew(
-    subject: Subject,
-    owner: string,
-    { leaseMs, resultTtlMs }: Lifetimes,
-  ): Promise<boolean> {
-    const args = [owner, String(leaseMs), String(resultTtlMs), member(subject)]
+  async renew(subject: Subject, owner: string, lifetimes: Lifetimes): Promise<boolean> {
+    const args = [owner, ...lease(lifetimes), member(subject)]
     return (await this.#run(idempotencyScripts.renew, subject, args)) === 1
   }
 
@@ -155,6 +150,11 @@ const letters: { readonly [State in Settlement['state']]: string } = {
 function payload(settlement: Settlement): string | Buffer {
   if (settlement.state === 'completed') return encodeResponse(settlement.response)
   return settlement.state === 'tombstone' ? encodeTombstone(settlement.tombstone) : ''
+}
+
+/** leaseMs, and ttlMs of a claim's record: unknown from the lease's end on, it is remembered like a result. */
+function lease({ leaseMs, resultTtlMs }: Lifetimes): readonly string[] {
+  return [String(leaseMs), String(leaseMs + resultTtlMs)]
 }
 
 /** What the index calls a record: the record's key may hold but hashes of them. */
