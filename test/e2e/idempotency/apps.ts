@@ -47,6 +47,11 @@ export type Options = Omit<
   readonly authorizeReplay?: (turn: Turn) => boolean
 }
 
+/** A handler that writes to Node's response. */
+export function rawly(write: (res: ServerResponse) => void): Handler {
+  return (turn) => turn.raw(write)
+}
+
 export interface AppOptions extends Options {
   readonly compression?: Compression
   /** Whether bodies are parsed; default true. */
