@@ -19,6 +19,7 @@ export type {
   LeaseLostEvent,
   SettlementDelayedEvent,
   SettlementRetriedEvent,
+  UnprotectedEvent,
 } from './idempotency/event.ts'
 export {
   type Begun,

@@ -56,6 +56,26 @@ describe.each(outages)('a Redis that is $name', (outage) => {
   )
 })
 
+test.each(clientKinds)(
+  'I13: a claim that was called off while it was under way leaves no key behind ($name)',
+  async ({ open }) => {
+    await using at = await place()
+    await using client = open(at.link.port)
+    await eventually(() => client.isReady())
+    const idempotency = createIdempotency({ store: redisStore(client.redis), timeoutMs: 10_000 })
+    await (await begun(idempotency, 'warm')).release()
+    at.link.stall()
+    const controller = new AbortController()
+    const call = idempotency.begin({ key: 'k', fingerprint: 'x', signal: controller.signal })
+    const key = 'sluice:idempotency:{:k}'
+    await eventually(async () => (await at.server.command('EXISTS', key)) === 1)
+    controller.abort(new Error('called off'))
+    await expect(call).rejects.toThrow('called off')
+    at.link.resume()
+    await eventually(() => isFree(idempotency, 'k'))
+  },
+)
+
 test('I14: what an owner could not store until its lease was over stays unknown, and an event says so', async () => {
   await using at = await place()
   await using client = clientKinds[0]?.open(at.link.port) as Connection

@@ -11,6 +11,7 @@ export class News {
   readonly #wakeups = new Wakeups()
   readonly #ready = new Map<string, Promise<void>>()
   #subscriber: Subscriber | undefined
+  #closed = false
 
   constructor(redis: RedisPort) {
     this.#redis = redis
@@ -21,7 +22,9 @@ export class News {
     return this.#wakeups.watch(channel, ready, () => this.#unsubscribe(channel))
   }
 
+  /** Whoever waits from now on asks once a second. */
   close(): void {
+    this.#closed = true
     this.#subscriber?.close()
     this.#subscriber = undefined
   }
@@ -33,6 +36,7 @@ export class News {
   }
 
   async #open(channel: string): Promise<void> {
+    if (this.#closed) return
     this.#subscriber ??= this.#redis.openSubscriber((name, message) => this.#tell(name, message))
     await this.#subscriber?.subscribe(channel)
   }

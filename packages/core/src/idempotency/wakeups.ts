@@ -25,10 +25,6 @@ export class Wakeups {
     return watcher
   }
 
-  isWatched(key: string): boolean {
-    return this.#watchers.has(key)
-  }
-
   /** The outcome is there: for all. */
   wakeAll(key: string): void {
     for (const watcher of this.#watchers.get(key) ?? []) watcher.wake()

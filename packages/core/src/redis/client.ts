@@ -70,10 +70,9 @@ function ioredisPort(client: IoredisLike): RedisPort {
   return {
     cluster,
     send: (_key, command) => client.call(...command),
-    sendBytes: async (_key, command) => {
-      if (!client.callBuffer) throw new TypeError('the client has no callBuffer(), as ioredis has')
-      return client.callBuffer(...command)
-    },
+    sendBytes: (_key, command) =>
+      client.callBuffer?.(...command) ??
+      Promise.reject(new TypeError('the client has no callBuffer(), as ioredis has')),
     onConnected: connections(client),
     openSubscriber: (onMessage) =>
       client.duplicate &&
