@@ -80,11 +80,10 @@ describe.each(frameworks)('in $name', (framework) => {
       leaving(
         {},
         (turn, left) => {
-          turn.raw(async (res) => {
-            res.write('before, ')
-            await left
-            res.write('after, ')
-            setImmediate(() => res.end('end'))
+          turn.raw((res) => res.write('before, '))
+          void left.then(() => {
+            turn.res.write('after, ')
+            setImmediate(() => turn.res.end('end'))
           })
         },
         async ({ state, ask }) => {

@@ -22,6 +22,8 @@ export interface Turn {
   readonly path: string
   readonly body: unknown
   readonly idempotency: onExpress.RequestIdempotency | undefined
+  /** Leaves the bytes of the body where an application keeps them. */
+  keepRaw(bytes: Buffer): void
   status(status: number, reason?: string): void
   set(name: string, value: string | string[]): void
   json(value: unknown): void
@@ -171,6 +173,7 @@ function expressTurn(req: Request, res: Response): Turn {
     path: req.path,
     body: req.body,
     idempotency: req.idempotency,
+    keepRaw: (bytes) => void Reflect.set(req, 'rawBody', bytes),
     status: (status, reason) => {
       res.status(status)
       if (reason !== undefined) res.statusMessage = reason
@@ -191,12 +194,14 @@ function expressTurn(req: Request, res: Response): Turn {
 }
 
 function koaTurn(ctx: Context): Turn {
+  const knowsWebStreams = ctx.app instanceof Koa3
   return {
     req: ctx.req,
     res: ctx.res,
     path: ctx.path,
     body: ctx.request.body,
     idempotency: ctx.state.idempotency,
+    keepRaw: (bytes) => void Reflect.set(ctx.request, 'rawBody', bytes),
     status: (status, reason) => {
       ctx.status = status
       if (reason !== undefined) ctx.message = reason
@@ -217,10 +222,10 @@ function koaTurn(ctx: Context): Turn {
       ctx.body = body
     },
     web: (body) => {
-      // Koa 2 knows neither.
-      const native = 'URLSearchParams' in ctx.response && false
       const stream = body instanceof Blob ? body.stream() : body
-      ctx.body = native ? body : Readable.fromWeb(stream as Parameters<typeof Readable.fromWeb>[0])
+      ctx.body = knowsWebStreams
+        ? body
+        : Readable.fromWeb(stream as Parameters<typeof Readable.fromWeb>[0])
     },
     file: (path) => {
       ctx.body = createReadStream(path)

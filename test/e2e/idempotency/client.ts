@@ -51,6 +51,11 @@ export async function post(site: Site, options: PostOptions = {}): Promise<Answe
   }
 }
 
+/** The `<code>` of a problem document's type. */
+export function problemCode({ text }: Answer): string {
+  return String(JSON.parse(text).type).replace('urn:sluice:problem:', '')
+}
+
 /** What must be the same in a replay: everything but framing, date and mark. */
 export function essence({ status, reason, fields, text }: Answer, ...also: readonly string[]) {
   const skipped = new Set([...perConnection, ...also])
