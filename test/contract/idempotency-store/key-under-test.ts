@@ -26,7 +26,7 @@ export const response = {
   body: '{"ok":true}',
 } as const
 
-export const settlements: Readonly<Record<Ending, Settlement>> = {
+const settlements: Readonly<Record<Ending, Settlement>> = {
   completed: { state: 'completed', response },
   tombstone: { state: 'tombstone', tombstone: { status: 200, location: '/x' } },
   unknown: { state: 'unknown' },
