@@ -55,13 +55,21 @@ describe.each(frameworks)('in $name', (framework) => {
         framework.family === 'koa' ? 'koa-bodyparser' : 'express.json()',
       ),
     })
-    await app.ask({ key: 'k', headers: { 'Content-Type': 'text/csv' }, body: 'a,b' })
+    const headers = { 'Content-Type': 'text/csv', 'Transfer-Encoding': 'chunked' }
+    await app.ask({ key: 'k', headers, body: 'a,b' })
     expect(app.errors).toHaveLength(2)
     expect(app.runs()).toBe(0)
     expect(
       (await app.ask({ key: 'k', body: '' })).text,
       'without a body there is nothing to read',
     ).toBe('{"run":1}')
+  })
+
+  it('I3: chunks without content are no body', async () => {
+    await using app = await counting({ parse: false })
+    const headers = { 'Transfer-Encoding': 'chunked' }
+    expect((await app.ask({ key: 'k', headers, body: '' })).text).toBe('{"run":1}')
+    expect((await app.ask({ key: 'k', body: '' })).text).toBe('{"run":1}')
   })
 
   it('I3: integers beyond 2^53 do not collide where raw bytes are kept', async () => {

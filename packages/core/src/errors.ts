@@ -99,8 +99,67 @@ const lossOf = {
   'max-run': 'it was renewed for as long as `maxRunMs` allows',
 }
 
+/**
+ * A request with an idempotency key has a body that no parser has read, so that two requests could not be told apart.
+ * Goes to the error handler, which answers 500: mount the parser that the message names before `idempotency()`.
+ *
+ * @example
+ * ```ts
+ * import { IdempotencyBodyNotCapturedError } from '@sluice/core'
+ *
+ * function isMissingParser(error: unknown): boolean {
+ *   return error instanceof IdempotencyBodyNotCapturedError
+ * }
+ * ```
+ */
+export class IdempotencyBodyNotCapturedError extends SluiceError {
+  readonly code = 'idempotency-body-not-captured'
+  /** What frameworks answer. */
+  readonly status = 500
+  /** The body's content type, as the client sent it. */
+  readonly contentType: string
+
+  constructor(contentType: string, advice: string) {
+    super(
+      `The body (${contentType || 'without a content type'}) was read by nobody: ${advice} before idempotency(), or give \`fingerprint\``,
+    )
+    this.contentType = contentType
+  }
+}
+
+/**
+ * `release()` was called when the response had begun: a client that has seen it must not see another one.
+ *
+ * @example
+ * ```ts
+ * import { ReleaseTooLateError, type RequestIdempotency } from '@sluice/core'
+ *
+ * async function releaseIfPossible(idempotency: RequestIdempotency): Promise<boolean> {
+ *   try {
+ *     await idempotency.release()
+ *     return true
+ *   } catch (error) {
+ *     if (error instanceof ReleaseTooLateError) return false
+ *     throw error
+ *   }
+ * }
+ * ```
+ */
+export class ReleaseTooLateError extends SluiceError {
+  readonly code = 'release-too-late'
+
+  constructor() {
+    super('release() must be called before the response begins')
+  }
+}
+
 /** Every error that Sluice throws, so that a `switch` on `code` narrows. */
-export type AnySluiceError = ConfigurationError | StoreUnavailableError | LeaseLostError
+export type AnySluiceError =
+  | ConfigurationError
+  | StoreUnavailableError
+  | LeaseLostError
+  | IdempotencyBodyNotCapturedError
+  | ReleaseTooLateError
 
 /** A short, harmless rendering of any value for a message. */
 function show(value: unknown): string {

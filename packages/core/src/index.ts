@@ -8,10 +8,9 @@ export {
   type StoreEvent,
   subscribe,
 } from './events.ts'
-export { IdempotencyBodyNotCapturedError } from './http/body-not-captured.ts'
 export { addressKey } from './http/client-address.ts'
 export { type HeaderFormat, rateLimitFieldNames } from './http/fields.ts'
-export { ReleaseTooLateError, type RequestIdempotency } from './http/protected-run.ts'
+export type { RequestIdempotency } from './http/protected-run.ts'
 export type {
   ClaimWithdrawnEvent,
   IdempotencyEvent,

@@ -143,6 +143,7 @@ function onKoaApps(name: string, Koa: typeof Koa3): Framework {
 
 function assembleKoa(app: Koa3, options: AppOptions): void {
   const { compression: place = 'absent', parse = true, outer, handler, onError, ...rest } = options
+  Reflect.set(app.context, 'compression', place)
   if (place === 'before') app.use(compress({ threshold: 0 }))
   if (parse) app.use(bodyParser({ strict: false }))
   if (onError)
@@ -194,7 +195,8 @@ function expressTurn(req: Request, res: Response): Turn {
 }
 
 function koaTurn(ctx: Context): Turn {
-  const knowsWebStreams = ctx.app instanceof Koa3
+  // Nor does koa-compress: it would take them for JSON.
+  const knowsWebStreams = ctx.app instanceof Koa3 && Reflect.get(ctx, 'compression') === 'absent'
   return {
     req: ctx.req,
     res: ctx.res,

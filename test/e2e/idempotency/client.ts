@@ -32,7 +32,7 @@ export async function post(site: Site, options: PostOptions = {}): Promise<Answe
     agent: false,
     headers: {
       'Content-Type': 'application/json',
-      'Content-Length': String(Buffer.byteLength(body)),
+      ...(!headers?.['Transfer-Encoding'] && { 'Content-Length': String(Buffer.byteLength(body)) }),
       ...(key !== undefined && { 'Idempotency-Key': key }),
       ...headers,
     },

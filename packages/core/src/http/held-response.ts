@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http'
 
 /**
  * Lets a response look ended, as it is for its handler, while its last bytes wait: heads are sent, nothing can be set,
- * and what is assigned to its status has no effect. Returns the function that gives it back as it was.
+ * and what is assigned to its status has no effect. `finished`, by which Node.js itself decides, stays as it is: a
+ * compressing middleware below may still have bytes to write. Returns the function that gives it back as it was.
  */
 export function lookEnded(response: ServerResponse): () => void {
   const { statusCode } = response
@@ -11,7 +12,6 @@ export function lookEnded(response: ServerResponse): () => void {
   const shadows: PropertyDescriptorMap = {
     headersSent: { get: () => true },
     writableEnded: { get: () => true },
-    finished: { get: () => true, set: () => {} },
     setHeader: { value: refuse('set') },
     setHeaders: { value: refuse('set') },
     appendHeader: { value: refuse('append') },

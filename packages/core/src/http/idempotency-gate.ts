@@ -1,5 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ConfigurationError, StoreUnavailableError } from '../errors.ts'
+import {
+  ConfigurationError,
+  IdempotencyBodyNotCapturedError,
+  StoreUnavailableError,
+} from '../errors.ts'
 import { emit } from '../events.ts'
 import { hashSubject } from '../idempotency/execution.ts'
 import { fingerprintOf, fingerprintWith } from '../idempotency/fingerprint.ts'
@@ -10,7 +14,6 @@ import {
   type Idempotency,
 } from '../idempotency/idempotency.ts'
 import type { StoredResponse } from '../idempotency/record.ts'
-import { IdempotencyBodyNotCapturedError } from './body-not-captured.ts'
 import { warnOfCookies } from './cookie-warning.ts'
 import { readKey } from './idempotency-key.ts'
 import {
@@ -25,7 +28,12 @@ import {
 } from './idempotency-problem.ts'
 import { ProtectedRun, type RequestIdempotency } from './protected-run.ts'
 import { prepareReplay, type Replay } from './replay.ts'
-import { type CapturedContent, contentOf } from './request-content.ts'
+import {
+  type CapturedContent,
+  contentOf,
+  isEmptyAfterAll,
+  type KnownContent,
+} from './request-content.ts'
 import { secondsUp } from './seconds.ts'
 
 /** All that an adapter says of its framework. `Call` is what the framework calls a handler with. */
@@ -96,24 +104,28 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
   }
 
   async #fingerprintOf(call: Call): Promise<string | undefined> {
-    const request = this.#framework.request(...call)
-    const { method = '', headers } = request
+    const { method = '', headers } = this.#framework.request(...call)
     const url = this.#framework.originalUrl(...call)
     if (this.#options.fingerprint)
       return fingerprintWith(checkOwn(await this.#options.fingerprint(...call)), { method, url })
-    const content = contentOf(request, this.#framework.content(...call))
+    const content = await this.#contentOf(call)
     const contentType = headers['content-type'] ?? ''
-    if (content.kind === 'not-captured')
-      throw new IdempotencyBodyNotCapturedError(
-        contentType,
-        this.#framework.parserAdvice(contentType),
-      )
     try {
       return await fingerprintOf({ method, url, contentType, content })
     } catch (error) {
       if (error instanceof RangeError) return undefined
       throw error
     }
+  }
+
+  async #contentOf(call: Call): Promise<KnownContent> {
+    const request = this.#framework.request(...call)
+    const content = contentOf(request, this.#framework.content(...call))
+    if (content.kind !== 'not-captured') return content
+    if (await isEmptyAfterAll(request)) return { kind: 'none' }
+    const contentType = request.headers['content-type'] ?? ''
+    const advice = this.#framework.parserAdvice(contentType)
+    throw new IdempotencyBodyNotCapturedError(contentType, advice)
   }
 
   async #begin(call: Call, subject: ClaimedSubject): Promise<boolean> {

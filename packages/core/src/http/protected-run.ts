@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { SluiceError, StoreUnavailableError } from '../errors.ts'
+import { ReleaseTooLateError, StoreUnavailableError } from '../errors.ts'
 import type { Execution } from '../idempotency/idempotency.ts'
 import { fieldOf } from './response-head.ts'
 import { endToEnd } from './stored-fields.ts'
@@ -21,32 +21,6 @@ export interface RequestIdempotency {
    * (`store-unavailable`) after one deadline, while it is tried again in the background.
    */
   release(): Promise<void>
-}
-
-/**
- * `release()` was called when the response had begun: a client that has seen it must not see another one.
- *
- * @example
- * ```ts
- * import { ReleaseTooLateError, type RequestIdempotency } from '@sluice/core'
- *
- * async function releaseIfPossible(idempotency: RequestIdempotency): Promise<boolean> {
- *   try {
- *     await idempotency.release()
- *     return true
- *   } catch (error) {
- *     if (error instanceof ReleaseTooLateError) return false
- *     throw error
- *   }
- * }
- * ```
- */
-export class ReleaseTooLateError extends SluiceError {
-  readonly code = 'release-too-late'
-
-  constructor() {
-    super('release() must be called before the response begins')
-  }
 }
 
 /** What a run needs to know of its options. */

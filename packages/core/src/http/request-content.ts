@@ -11,12 +11,13 @@ export interface CapturedContent {
 }
 
 /** The body of a request, as far as anybody has read it. */
-export type Content =
+export type KnownContent =
   | { readonly kind: 'none' }
   | { readonly kind: 'bytes'; readonly bytes: string | Uint8Array }
   | { readonly kind: 'parsed'; readonly value: unknown; readonly files: readonly UploadedFile[] }
-  /** There is a body, and nobody has read it. */
-  | { readonly kind: 'not-captured' }
+
+/** `not-captured`: there is a body, and nobody has read it. */
+export type Content = KnownContent | { readonly kind: 'not-captured' }
 
 /** A file of a form, however its parser describes it. */
 export interface UploadedFile {
@@ -40,6 +41,27 @@ export function contentOf(request: IncomingMessage, captured: CapturedContent): 
       : { kind: 'parsed', value: parsed, files }
   return hasBody(request) ? { kind: 'not-captured' } : { kind: 'none' }
 }
+
+/**
+ * Whether a body that was announced without a length, and that nobody has read, is empty after all: HTTP/2 and chunks
+ * tell it only then.
+ */
+export async function isEmptyAfterAll(request: IncomingMessage): Promise<boolean> {
+  if (request.headers['content-length'] !== undefined || request.readableEnded) return false
+  await new Promise<void>((resolve) => {
+    const settle = () => {
+      for (const event of events) request.off(event, settle)
+      resolve()
+    }
+    for (const event of events) request.on(event, settle)
+  })
+  const chunk: unknown = request.read()
+  if (chunk === null) return true
+  request.unshift(chunk)
+  return false
+}
+
+const events = ['readable', 'end', 'close'] as const
 
 function isBytes(value: unknown): value is string | Uint8Array {
   return typeof value === 'string' || value instanceof Uint8Array

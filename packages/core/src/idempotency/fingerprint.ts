@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { canonicalJson, canonicalJsonText } from '../http/canonical-json.ts'
 import { parseMultipart } from '../http/multipart.ts'
-import type { Content, UploadedFile } from '../http/request-content.ts'
+import type { KnownContent, UploadedFile } from '../http/request-content.ts'
 
 /** What a request asks for. */
 export interface RequestDescription {
@@ -11,7 +11,7 @@ export interface RequestDescription {
   /** The full path, with the query: never what a router left of it. */
   readonly url: string
   readonly contentType: string
-  readonly content: Exclude<Content, { readonly kind: 'not-captured' }>
+  readonly content: KnownContent
 }
 
 /**
@@ -60,10 +60,7 @@ function mediaType(contentType: string): string {
   return [essence.toLowerCase(), ...kept.sort()].join(';')
 }
 
-async function bodyText(
-  content: RequestDescription['content'],
-  contentType: string,
-): Promise<string> {
+async function bodyText(content: KnownContent, contentType: string): Promise<string> {
   if (content.kind === 'none') return ''
   if (content.kind === 'bytes') return bytesText(content.bytes, contentType)
   const fields = `parsed:${canonicalJson(content.value ?? {})}`
