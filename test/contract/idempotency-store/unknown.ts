@@ -98,6 +98,16 @@ export function unknownTests(at: KeyUnderTest): void {
     },
   )
 
+  test('I11: an owner that does not know either changes nothing of since when nobody knows', async () => {
+    await at.claim('a')
+    await at.advance(LEASE_MS + 100_000)
+    const before = await at.store.read(at.subject)
+    expect(await at.settle('a', 'unknown')).toBe('settled-late')
+    const after = await at.store.read(at.subject)
+    expect(after?.state).toBe('unknown')
+    expect(Number(after?.since) - Number(before?.since)).toSatisfy(near(0))
+  })
+
   test('I9: what is abandoned is unknown at once, and may still be settled by its owner', async () => {
     await at.claim('a')
     expect(await at.settle('a', 'unknown')).toBe('settled')
