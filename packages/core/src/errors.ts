@@ -54,8 +54,11 @@ export class ConfigurationError extends SluiceError {
  */
 export class StoreUnavailableError extends SluiceError {
   readonly code = 'store-unavailable'
-  /** `deadline`: no answer in time; `failure`: the store or the client reported an error; `circuit-open`: not asked. */
-  readonly reason: 'deadline' | 'failure' | 'circuit-open'
+  /**
+   * `deadline`: no answer in time; `failure`: the store or the client reported an error; `circuit-open`: not asked;
+   * `full`: a memory store holds `maxKeys` records, none of which it may drop.
+   */
+  readonly reason: 'deadline' | 'failure' | 'circuit-open' | 'full'
 
   constructor(reason: StoreUnavailableError['reason'], expected: string, cause?: unknown) {
     super(`The store is unavailable: ${expected}`, cause === undefined ? undefined : { cause })
@@ -63,8 +66,100 @@ export class StoreUnavailableError extends SluiceError {
   }
 }
 
+/**
+ * Why the `signal` of an execution was aborted: somebody else may own its key from now on, or soon. What it has not
+ * done yet, it should leave undone.
+ *
+ * @example
+ * ```ts
+ * import { type Execution, LeaseLostError } from '@sluice/core'
+ *
+ * function mustStop({ signal }: Execution): boolean {
+ *   return signal.aborted && signal.reason instanceof LeaseLostError
+ * }
+ * ```
+ */
+export class LeaseLostError extends SluiceError {
+  readonly code = 'lease-lost'
+  /**
+   * `silence`: the lease is about to end, and no renewal got through; `taken`: the store says that the lease has
+   * ended; `max-run`: the longest time for which it is renewed is over.
+   */
+  readonly reason: 'silence' | 'taken' | 'max-run'
+
+  constructor(reason: LeaseLostError['reason']) {
+    super(`The lease is lost: ${lossOf[reason]}`)
+    this.reason = reason
+  }
+}
+
+const lossOf = {
+  silence: 'no renewal got through to the store before its end',
+  taken: 'it has ended by the clock of the store',
+  'max-run': 'it was renewed for as long as `maxRunMs` allows',
+}
+
+/**
+ * A request with an idempotency key has a body that no parser has read, so that two requests could not be told apart.
+ * Goes to the error handler, which answers 500: mount the parser that the message names before `idempotency()`.
+ *
+ * @example
+ * ```ts
+ * import { IdempotencyBodyNotCapturedError } from '@sluice/core'
+ *
+ * function isMissingParser(error: unknown): boolean {
+ *   return error instanceof IdempotencyBodyNotCapturedError
+ * }
+ * ```
+ */
+export class IdempotencyBodyNotCapturedError extends SluiceError {
+  readonly code = 'idempotency-body-not-captured'
+  /** What frameworks answer. */
+  readonly status = 500
+  /** The body's content type, as the client sent it. */
+  readonly contentType: string
+
+  constructor(contentType: string, advice: string) {
+    super(
+      `The body (${contentType || 'without a content type'}) was read by nobody: ${advice} before idempotency(), or give \`fingerprint\``,
+    )
+    this.contentType = contentType
+  }
+}
+
+/**
+ * `release()` was called when the response had begun: a client that has seen it must not see another one.
+ *
+ * @example
+ * ```ts
+ * import { ReleaseTooLateError, type RequestIdempotency } from '@sluice/core'
+ *
+ * async function releaseIfPossible(idempotency: RequestIdempotency): Promise<boolean> {
+ *   try {
+ *     await idempotency.release()
+ *     return true
+ *   } catch (error) {
+ *     if (error instanceof ReleaseTooLateError) return false
+ *     throw error
+ *   }
+ * }
+ * ```
+ */
+export class ReleaseTooLateError extends SluiceError {
+  readonly code = 'release-too-late'
+
+  constructor() {
+    super('release() must be called before the response begins')
+  }
+}
+
 /** Every error that Sluice throws, so that a `switch` on `code` narrows. */
-export type AnySluiceError = ConfigurationError | StoreUnavailableError
+export type AnySluiceError =
+  | ConfigurationError
+  | StoreUnavailableError
+  | LeaseLostError
+  | IdempotencyBodyNotCapturedError
+  | ReleaseTooLateError
 
 /** A short, harmless rendering of any value for a message. */
 function show(value: unknown): string {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Channel, channel } from 'node:diagnostics_channel'
+import type { IdempotencyEvent } from './idempotency/event.ts'
 import type { Decision } from './rate-limit/decision.ts'
 
 /** `sluice:rate-limit`: every decision of a `rateLimit()`, and whether it was acted on. */
@@ -41,6 +42,7 @@ export type StoreEvent =
 /** The channels of `node:diagnostics_channel` and their payloads. */
 export interface SluiceChannels {
   readonly 'sluice:rate-limit': RateLimitEvent | RefundFailedEvent | ProxyEvent
+  readonly 'sluice:idempotency': IdempotencyEvent
   readonly 'sluice:store': StoreEvent
 }
 
@@ -80,5 +82,6 @@ export function emit<Name extends keyof SluiceChannels>(
 
 const channels: { readonly [Name in keyof SluiceChannels]: Channel } = {
   'sluice:rate-limit': channel('sluice:rate-limit'),
+  'sluice:idempotency': channel('sluice:idempotency'),
   'sluice:store': channel('sluice:store'),
 }

@@ -10,6 +10,36 @@ export {
 } from './events.ts'
 export { addressKey } from './http/client-address.ts'
 export { type HeaderFormat, rateLimitFieldNames } from './http/fields.ts'
+export type { RequestIdempotency } from './http/protected-run.ts'
+export type {
+  ClaimWithdrawnEvent,
+  IdempotencyEvent,
+  LateSettlementEvent,
+  LeaseLostEvent,
+  SettlementDelayedEvent,
+  SettlementRetriedEvent,
+  UnprotectedEvent,
+} from './idempotency/event.ts'
+export {
+  type Begun,
+  createIdempotency,
+  type Execution,
+  type Idempotency,
+  type IdempotencyOptions,
+  type IdempotencyRequest,
+} from './idempotency/idempotency.ts'
+export type { IdempotencyRecord, StoredResponse, Tombstone } from './idempotency/record.ts'
+export type {
+  Claim,
+  ClaimReply,
+  IdempotencyStore,
+  Lifetimes,
+  Settlement,
+  SettleReply,
+  Subject,
+  UnknownPage,
+} from './idempotency/store.ts'
+export type { Watch } from './idempotency/wakeups.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 export type { Decision, DecisionSource, PolicyState } from './rate-limit/decision.ts'
 export { type FlexibleOptions, fromFlexible } from './rate-limit/flexible.ts'

@@ -1,10 +1,14 @@
+import { MemoryIdempotencyStore } from './idempotency/memory-store.ts'
 import { callback, checkOptions, integer, withDefaults } from './options.ts'
 import { MemoryRateLimitStore } from './rate-limit/memory-store.ts'
 import type { Store } from './store.ts'
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
-  /** Subjects kept at most, a policy each: an integer from 1 to 10,000,000; default 100,000. */
+  /**
+   * Kept at most, by each capability: an integer from 1 to 10,000,000; default 100,000. Rate limiting (a subject and a
+   * policy each) then forgets whoever was idle longest; idempotency refuses new keys and forgets nothing.
+   */
   readonly maxKeys?: number
   /** The clock, in milliseconds, never going back; default the process's monotonic clock. For tests. */
   readonly now?: () => number
@@ -31,8 +35,24 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptions('memoryStore', options, { maxKeys: integer(1, 10_000_000), now: callback })
   const { maxKeys, now } = withDefaults(options, defaults)
   const rateLimit = new MemoryRateLimitStore({ maxKeys, now })
-  return { rateLimit, close: async () => rateLimit.close() }
+  const idempotency = new MemoryIdempotencyStore({ maxKeys, now })
+  return {
+    rateLimit,
+    idempotency,
+    close: async () => {
+      rateLimit.close()
+      idempotency.close()
+    },
+  }
 }
+
+/** The store of everything in this process that is given none: state in two of them would be no protection. */
+export function processStore(): Store {
+  shared ??= memoryStore()
+  return shared
+}
+
+let shared: Store | undefined
 
 const defaults = {
   maxKeys: 100_000,

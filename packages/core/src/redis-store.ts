@@ -1,4 +1,5 @@
 import { ConfigurationError } from './errors.ts'
+import { RedisIdempotencyStore } from './idempotency/redis-store.ts'
 import { checkOptions } from './options.ts'
 import { RedisRateLimitStore } from './rate-limit/redis-store.ts'
 import { type RedisClient, redisPort } from './redis/client.ts'
@@ -50,11 +51,14 @@ export function redisStore(
     return redis.send(key, ['SET', key, '1', 'PX', '1000'])
   })
   const rateLimit = new RedisRateLimitStore(redis, prefix)
+  const idempotency = new RedisIdempotencyStore(redis, prefix)
   return {
     rateLimit,
+    idempotency,
     circuit,
     close: async () => {
       rateLimit.close()
+      idempotency.close()
       circuit.close()
     },
   }
@@ -62,17 +66,24 @@ export function redisStore(
 
 const PROBE_KEYS = 16
 
-/** Independent masters agree on locks by majority; a quota on several of them would be several quotas. */
+/** Independent masters agree on locks by majority; a quota or a record on several of them would be several. */
 function severalMasters(): Store {
   return {
     get rateLimit(): never {
-      throw new ConfigurationError(
-        'rateLimit',
-        'store',
-        'a store on several Redis masters',
-        'a store on one client: redisStore(client), where the client may be a Cluster',
-      )
+      throw needsOneMaster('rateLimit')
+    },
+    get idempotency(): never {
+      throw needsOneMaster('idempotency')
     },
     close: async () => {},
   }
+}
+
+function needsOneMaster(owner: string): ConfigurationError {
+  return new ConfigurationError(
+    owner,
+    'store',
+    'a store on several Redis masters',
+    'a store on one client: redisStore(client), where the client may be a Cluster',
+  )
 }

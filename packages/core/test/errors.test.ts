@@ -36,6 +36,10 @@ describe('an error of Sluice', () => {
           return error.option
         case 'store-unavailable':
           return error.reason
+        case 'lease-lost':
+        case 'idempotency-body-not-captured':
+        case 'release-too-late':
+          return error.message
       }
     }
     expect([configuration, unavailable].map(told)).toEqual(['cost', 'failure'])

@@ -1,6 +1,7 @@
-import type { Decision } from '@sluice/core'
+import type { Decision, RequestIdempotency } from '@sluice/core'
 
 export * from '@sluice/core'
+export { type IdempotencyMiddlewareOptions, idempotency } from './idempotency.ts'
 export { type RateLimitOptions, rateLimit } from './rate-limit.ts'
 
 declare global {
@@ -8,6 +9,8 @@ declare global {
     interface Request {
       /** What `rateLimit()` decided; with several on one request, what the last one did. */
       rateLimit?: Decision
+      /** What `idempotency()` knows of this run; absent where it does not protect it. */
+      idempotency?: RequestIdempotency
     }
   }
 }

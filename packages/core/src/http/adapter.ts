@@ -5,6 +5,8 @@
  */
 
 export type { Framework } from './framework.ts'
+export { type IdempotencyFramework, IdempotencyGate } from './idempotency-gate.ts'
+export type { IdempotencyGateOptions } from './idempotency-options.ts'
 export type { Problem } from './problem.ts'
 export type { ProxyTrust } from './proxy-warning.ts'
 export { RateLimitGate } from './rate-limit-gate.ts'

@@ -21,6 +21,22 @@ export async function runScript(
   }
 }
 
+/** As {@link runScript}, with arguments that may be Buffers and every text of the reply as one. */
+export async function runScriptOnBytes(
+  redis: RedisPort,
+  script: Script,
+  keys: readonly [string, ...string[]],
+  args: readonly (string | Buffer)[],
+): Promise<unknown> {
+  const rest = [String(keys.length), ...keys, ...args]
+  try {
+    return await redis.sendBytes(keys[0], ['EVALSHA', script.sha1, ...rest])
+  } catch (error) {
+    if (!isReplyError(error, 'NOSCRIPT')) throw error
+    return redis.sendBytes(keys[0], ['EVAL', script.source, ...rest])
+  }
+}
+
 /** Whether a server refused a command with this code, which by its nature came before any effect. */
 export function isReplyError(error: unknown, code: string): boolean {
   return error instanceof Error && error.message.startsWith(code)

@@ -1,0 +1,23 @@
+-- What every operation on a record shares: its layout, and what is stored now.
+-- A record is one string under one key: a header of fixed width, which only these scripts read, and behind it the
+-- response or the tombstone, which only the store's client reads. Numbers are big-endian.
+--    1 state       1 byte   C claimed, D completed, T tombstone, U unknown, F free (see below)
+--    2 awaited     1 byte   1 while somebody may wait for news of this key: only then a change is published
+--    3 fence       7 bytes  the last one granted
+--   10 attempt     4 bytes
+--   14 since       6 bytes  ms; when the state began
+--   20 leaseEnd    6 bytes  ms; C only. A claim whose lease is over is read as unknown since then (see clock.lua)
+--   26 owner      22 bytes  token of the claim; dashes when the operator settled it
+--   48 identity   65 bytes  digests of the fingerprint (43) and of the caller (22)
+-- F is absent to everybody. It stays for one lease so that fences rise even if the server's clock goes back, and so
+-- that a claim which its caller has given up cannot take effect after the release that was to undo it.
+-- Headers are read and written by pieces, since that is several times faster than as a whole.
+-- Twin: packages/core/src/idempotency/memory-store.ts
+local call, pcall, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
+local floor, max, sub = math.floor, math.max, string.sub
+local HEADER = 112
+
+local recordKey = KEYS[1]
+local packed = pcall('GET', recordKey)
+if type(packed) ~= 'string' or #packed < HEADER then packed = false end
+local state = packed and sub(packed, 1, 1) or 'F'

@@ -1,0 +1,265 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  ConfigurationError,
+  IdempotencyBodyNotCapturedError,
+  StoreUnavailableError,
+} from '../errors.ts'
+import { emit } from '../events.ts'
+import { hashSubject } from '../idempotency/execution.ts'
+import { fingerprintOf, fingerprintWith } from '../idempotency/fingerprint.ts'
+import {
+  type Begun,
+  createIdempotency,
+  type Execution,
+  type Idempotency,
+} from '../idempotency/idempotency.ts'
+import type { StoredResponse } from '../idempotency/record.ts'
+import { warnOfCookies } from './cookie-warning.ts'
+import { readKey } from './idempotency-key.ts'
+import {
+  type IdempotencyGateOptions,
+  type ResolvedIdempotencyOptions,
+  resolveIdempotencyOptions,
+} from './idempotency-options.ts'
+import {
+  type IdempotencyProblem,
+  idempotencyProblem,
+  type ProblemCode,
+} from './idempotency-problem.ts'
+import { ProtectedRun, type RequestIdempotency } from './protected-run.ts'
+import { prepareReplay, type Replay } from './replay.ts'
+import {
+  type CapturedContent,
+  contentOf,
+  isEmptyAfterAll,
+  type KnownContent,
+} from './request-content.ts'
+import { secondsUp } from './seconds.ts'
+
+/** All that an adapter says of its framework. `Call` is what the framework calls a handler with. */
+export interface IdempotencyFramework<Call extends readonly unknown[]> {
+  request(...call: Call): IncomingMessage
+  response(...call: Call): ServerResponse
+  /** Path and query as the client sent them, whatever routers made of them. */
+  originalUrl(...call: Call): string
+  /** What the application has of the body. */
+  content(...call: Call): CapturedContent
+  /** Which parser to add for a content type: the middle of an error message. */
+  parserAdvice(contentType: string): string
+  /** Puts the handle where handlers find it. */
+  keep(handle: RequestIdempotency, ...call: Call): void
+  send(problem: IdempotencyProblem, ...call: Call): void
+  replay(replay: Replay, ...call: Call): void
+}
+
+/** Idempotency in front of handlers: all that Express, Koa and their like have in common. */
+export class IdempotencyGate<Call extends readonly unknown[]> {
+  readonly #framework: IdempotencyFramework<Call>
+  readonly #options: ResolvedIdempotencyOptions<Call>
+  readonly #idempotency: Idempotency
+
+  /** @throws ConfigurationError (`configuration`) for an option that is unknown or cannot be used. */
+  constructor(framework: IdempotencyFramework<Call>, options: IdempotencyGateOptions<Call>) {
+    this.#framework = framework
+    this.#options = resolveIdempotencyOptions(options)
+    this.#idempotency = createIdempotency(this.#options.core)
+  }
+
+  /**
+   * Decides one request: true when it may go on to its handler, false when it was answered, or nobody waits for an
+   * answer. Rejects with what a callback threw, and for a body that nobody has read; then nothing was claimed.
+   */
+  async enter(...call: Call): Promise<boolean> {
+    const request = this.#framework.request(...call)
+    if (!this.#protects(request)) return true
+    const field = readKey(request.rawHeaders, this.#options.header)
+    if (field.state === 'invalid')
+      return this.#refuse(call, 'idempotency-key-invalid', field.detail)
+    if (field.state === 'absent')
+      return this.#options.required ? this.#refuse(call, 'idempotency-key-missing') : true
+    seen.add(request)
+    const { key } = field
+    const scope = await this.#scopeOf(call)
+    const fingerprint = await this.#fingerprintOf(call)
+    if (fingerprint === undefined) return this.#refuse(call, 'idempotency-body-too-deep')
+    return this.#begin(call, { key, scope, fingerprint })
+  }
+
+  #protects(request: IncomingMessage): boolean {
+    if (!this.#options.protects.has(request.method ?? '')) return false
+    // Node.js sets it only where the server listens for upgrades. A second gate on the way leaves it to the first.
+    return !Reflect.get(request, 'upgrade') && !seen.has(request)
+  }
+
+  async #scopeOf(call: Call): Promise<string | undefined> {
+    if (!this.#options.scope) return undefined
+    const scope: unknown = await this.#options.scope(...call)
+    if (typeof scope === 'string' && scope !== '') return scope
+    throw new ConfigurationError(
+      'idempotency',
+      'scope',
+      scope,
+      'a function that gives a non-empty string',
+    )
+  }
+
+  async #fingerprintOf(call: Call): Promise<string | undefined> {
+    const { method = '', headers } = this.#framework.request(...call)
+    const url = this.#framework.originalUrl(...call)
+    if (this.#options.fingerprint)
+      return fingerprintWith(checkOwn(await this.#options.fingerprint(...call)), { method, url })
+    const content = await this.#contentOf(call)
+    const contentType = headers['content-type'] ?? ''
+    try {
+      return await fingerprintOf({ method, url, contentType, content })
+    } catch (error) {
+      if (error instanceof RangeError) return undefined
+      throw error
+    }
+  }
+
+  async #contentOf(call: Call): Promise<KnownContent> {
+    const request = this.#framework.request(...call)
+    const content = contentOf(request, this.#framework.content(...call))
+    if (content.kind !== 'not-captured') return content
+    if (await isEmptyAfterAll(request)) return { kind: 'none' }
+    const contentType = request.headers['content-type'] ?? ''
+    const advice = this.#framework.parserAdvice(contentType)
+    throw new IdempotencyBodyNotCapturedError(contentType, advice)
+  }
+
+  async #begin(call: Call, subject: ClaimedSubject): Promise<boolean> {
+    const { key, scope, fingerprint } = subject
+    const { authorization, cookie } = this.#framework.request(...call).headers
+    if (scope === undefined && authorization === undefined && cookie !== undefined) warnOfCookies()
+    const waiting = patience(this.#framework.response(...call), this.#options.waitMs)
+    try {
+      const begun = await this.#idempotency.begin({
+        key,
+        fingerprint,
+        ...(scope !== undefined && { scope }),
+        ...(scope === undefined && authorization !== undefined && { caller: authorization }),
+        ...waiting.options,
+      })
+      return begun.state === 'started'
+        ? this.#run(call, key, begun.execution)
+        : this.#answer(call, begun)
+    } catch (error) {
+      if (waiting.isOver()) return false
+      if (!(error instanceof StoreUnavailableError)) throw error
+      return this.#withoutStore(call, subject, error)
+    } finally {
+      waiting.end()
+    }
+  }
+
+  /** Nobody waits any more: nothing has happened, so a retry may run. */
+  async #run(call: Call, key: string, execution: Execution): Promise<boolean> {
+    const request = this.#framework.request(...call)
+    const response = this.#framework.response(...call)
+    if (response.destroyed || request.socket?.destroyed) {
+      await execution.release().catch(() => {})
+      return false
+    }
+    const run = new ProtectedRun(request, response, { key, execution, ...this.#options })
+    this.#framework.keep(run.handle, ...call)
+    return true
+  }
+
+  async #answer(
+    call: Call,
+    begun: Exclude<Begun, { readonly state: 'started' }>,
+  ): Promise<boolean> {
+    const response = this.#framework.response(...call)
+    switch (begun.state) {
+      case 'mismatch':
+        return this.#refuse(call, 'idempotency-key-reused')
+      case 'stranger':
+        return this.#refuse(call, 'idempotency-key-scope')
+      case 'unknown':
+        return this.#refuse(call, 'idempotency-outcome-unknown')
+      case 'in-progress':
+        response.setHeader('Retry-After', String(Math.max(1, secondsUp(begun.retryAfterMs))))
+        return this.#refuse(call, 'idempotency-in-progress')
+      case 'tombstone':
+        if (!(await this.#mayReplay(call))) return this.#refuse(call, 'idempotency-replay-refused')
+        if (begun.tombstone.location !== undefined)
+          response.setHeader('Location', begun.tombstone.location)
+        return this.#refuse(call, 'idempotency-result-not-replayable')
+      case 'replay':
+        if (!(await this.#mayReplay(call))) return this.#refuse(call, 'idempotency-replay-refused')
+        return this.#replay(call, begun.response)
+    }
+  }
+
+  async #mayReplay(call: Call): Promise<boolean> {
+    const { authorizeReplay } = this.#options
+    return !authorizeReplay || (await authorizeReplay(...call))
+  }
+
+  async #replay(call: Call, stored: StoredResponse): Promise<false> {
+    const accepted = this.#framework.request(...call).headers['accept-encoding']
+    const response = this.#framework.response(...call)
+    const replay = await prepareReplay(stored, [accepted].flat().join(), response)
+    this.#framework.replay(replay, ...call)
+    return false
+  }
+
+  #withoutStore(call: Call, subject: ClaimedSubject, error: StoreUnavailableError): boolean {
+    if (this.#options.onStoreFailure === 'open') {
+      const { key, scope = '' } = subject
+      emit('sluice:idempotency', () => ({
+        type: 'unprotected',
+        keyHash: hashSubject({ scope, key }),
+        error,
+      }))
+      return true
+    }
+    this.#framework.response(...call).setHeader('Retry-After', '1')
+    return this.#refuse(call, 'store-unavailable')
+  }
+
+  #refuse(call: Call, code: ProblemCode, detail?: string): false {
+    const { documentation } = this.#options
+    const response = this.#framework.response(...call)
+    if (documentation !== undefined) {
+      const link = `<${documentation}>; rel="describedby"`
+      const earlier = response.getHeader('Link')
+      response.setHeader('Link', earlier === undefined ? link : [earlier, link].flat().map(String))
+    }
+    this.#framework.send(idempotencyProblem(code, detail), ...call)
+    return false
+  }
+}
+
+/** Requests that a gate has let in, or is about to. */
+const seen = new WeakSet<IncomingMessage>()
+
+interface ClaimedSubject {
+  readonly key: string
+  readonly scope: string | undefined
+  readonly fingerprint: string
+}
+
+function checkOwn(own: unknown): string | Uint8Array {
+  if (typeof own === 'string' || own instanceof Uint8Array) return own
+  throw new ConfigurationError(
+    'idempotency',
+    'fingerprint',
+    own,
+    'a function that gives a string or a Uint8Array',
+  )
+}
+
+/** Waits for another's result as long as the client does. */
+function patience(response: ServerResponse, waitMs: number) {
+  if (waitMs === 0) return { options: {}, isOver: () => false, end: () => {} }
+  const controller = new AbortController()
+  const leave = () => controller.abort()
+  response.once('close', leave)
+  return {
+    options: { waitMs, signal: controller.signal },
+    isOver: () => controller.signal.aborted,
+    end: () => void response.off('close', leave),
+  }
+}

@@ -1,0 +1,71 @@
+import { type ServerResponse, STATUS_CODES } from 'node:http'
+
+/** The head of a response, as a handler set it. */
+export interface Head {
+  readonly status: number
+  /** Where it is not the usual one. */
+  readonly reason?: string
+  readonly fields: readonly (readonly [name: string, value: string])[]
+}
+
+/** The head that `writeHead(...args)` would send now: what was set before, and what it is given. */
+export function readHead(response: ServerResponse, args: readonly unknown[]): Head {
+  const [first, second, third] = args
+  const status = typeof first === 'number' ? first | 0 : response.statusCode
+  const given = typeof second === 'string' ? third : (second ?? third)
+  const own = givenFields(given)
+  const names = new Set(own.map(([name]) => name.toLowerCase()))
+  const fields = [...setFields(response).filter(([name]) => !names.has(name.toLowerCase())), ...own]
+  const reason = typeof second === 'string' ? second : reasonOf(response)
+  return reason && reason !== (STATUS_CODES[status] ?? 'unknown')
+    ? { status, reason, fields }
+    : { status, fields }
+}
+
+/** The first value of a field. */
+export function fieldOf({ fields }: Head, name: string): string | undefined {
+  return fields.find(([known]) => known.toLowerCase() === name)?.[1]
+}
+
+export function contentLengthOf(head: Head): number | undefined {
+  const field = fieldOf(head, 'content-length')
+  return field === undefined ? undefined : Number(field)
+}
+
+export function isEventStream(head: Head): boolean {
+  return /^\s*text\/event-stream\b/i.test(fieldOf(head, 'content-type') ?? '')
+}
+
+/** HTTP/2 has no reason phrases: Node.js warns of reading one. */
+function reasonOf(response: ServerResponse): string | undefined {
+  return response.req.httpVersionMajor > 1 ? undefined : response.statusMessage
+}
+
+function setFields(response: ServerResponse): [string, string][] {
+  const names = hasRawNames(response) ? response.getRawHeaderNames() : response.getHeaderNames()
+  return names.flatMap((name) => lines(name, response.getHeader(name)))
+}
+
+/** HTTP/2's response knows names in lower case only; Node's types know neither. */
+function hasRawNames(
+  response: ServerResponse,
+): response is ServerResponse & { getRawHeaderNames(): string[] } {
+  return 'getRawHeaderNames' in response
+}
+
+/** An object, pairs, or names and values in turn. */
+function givenFields(given: unknown): [string, string][] {
+  if (typeof given !== 'object' || given === null) return []
+  if (!Array.isArray(given))
+    return Object.entries(given).flatMap(([name, value]) => lines(name, value))
+  if (Array.isArray(given[0])) return given.flatMap(([name, value]) => lines(String(name), value))
+  const pairs: [string, string][] = []
+  for (let at = 0; at + 1 < given.length; at += 2)
+    pairs.push(...lines(String(given[at]), given[at + 1]))
+  return pairs
+}
+
+function lines(name: string, value: unknown): [string, string][] {
+  if (value === undefined || value === null) return []
+  return [value].flat().map((line) => [name, String(line)])
+}

@@ -1,0 +1,37 @@
+import type { ServerResponse } from 'node:http'
+
+/** The methods through which a response is written. */
+const names = ['writeHead', 'write', 'end', 'flushHeaders', 'destroy'] as const
+
+type Name = (typeof names)[number]
+
+/** What is called with the arguments, whatever overload they were meant for. */
+export type ResponseMethods = Readonly<Record<Name, (args: readonly unknown[]) => unknown>>
+
+/** Puts methods over those of a response, and gives the ones below, which may be another middleware's. */
+export function override(response: ServerResponse, above: ResponseMethods): ResponseMethods {
+  const below = names.map((name) => {
+    const method = response[name]
+    Reflect.set(response, name, (...args: unknown[]) => above[name](args))
+    return [name, (args: readonly unknown[]) => Reflect.apply(method, response, args)] as const
+  })
+  return Object.fromEntries(below) as ResponseMethods
+}
+
+export function isChunk(value: unknown): value is string | Uint8Array {
+  return typeof value === 'string' || value instanceof Uint8Array
+}
+
+export function isFunction(value: unknown): value is (...args: unknown[]) => void {
+  return typeof value === 'function'
+}
+
+/** Whether Node.js can end it so; else it throws, and the handler must hear that. */
+export function canEnd(response: ServerResponse, chunk: unknown): boolean {
+  if (chunk && !isFunction(chunk) && !isChunk(chunk)) return false
+  if (response.headersSent) return true
+  const { statusCode } = response
+  if (!Number.isInteger(statusCode) || statusCode < 100 || statusCode > 999) return false
+  if (response.req.httpVersionMajor > 1) return true
+  return !/[^\t\x20-\x7e\x80-\xff]/.test(response.statusMessage ?? '')
+}

@@ -1,0 +1,275 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { CapturedBody } from './captured-body.ts'
+import { ConnectionGuard, type Exchange } from './connection-guard.ts'
+import { headersSentError, lookEnded } from './held-response.ts'
+import { PipedSources } from './piped-sources.ts'
+import { contentLengthOf, type Head, isEventStream, readHead } from './response-head.ts'
+import { canEnd, isChunk, isFunction, override, type ResponseMethods } from './response-methods.ts'
+
+/** A response as its handler gave it. */
+export interface Recorded {
+  readonly head: Head
+  /** Undefined when it was too long to keep, or a stream of events. */
+  readonly body: string | Uint8Array | undefined
+}
+
+/** Whom a recorder tells. */
+export interface WireListener {
+  readonly maxBodyBytes: number
+  /** The response is whole. Its last bytes leave when the promise is settled; it must not reject. */
+  ended(response: Recorded): Promise<void>
+  /** The response was cut off, by a stream that died or by somebody who destroyed it. At most once. */
+  cut(): void
+  /** Calls `then` when it makes no sense any more to wait for a handler whose client has left. */
+  whenLost(then: () => void): void
+}
+
+/**
+ * Records what a handler answers, where it is written: `writeHead`, `write`, `end`. Everything passes through at once,
+ * except for the last content bytes. A client that leaves is kept from the handler until it has ended its response.
+ */
+export class WireRecorder implements Exchange {
+  readonly #request: IncomingMessage
+  readonly #response: ServerResponse
+  readonly #listener: WireListener
+  readonly #below: ResponseMethods
+  readonly #body: CapturedBody
+  readonly #sources: PipedSources
+  /** What must wait for the last bytes, these first. */
+  readonly #late: (() => unknown)[] = []
+  #head: Head | undefined
+  /** `held`: the response is whole, and its last bytes wait. `done`: everything passes. */
+  #phase: 'open' | 'held' | 'done' = 'open'
+  #probing = false
+  /** While the handler has ended the response and its last bytes wait. */
+  #stopLookingEnded: (() => void) | undefined
+  #gone = false
+  #severed = false
+  /** Cut off half-way: nothing that follows makes it whole. */
+  #cut = false
+
+  constructor(request: IncomingMessage, response: ServerResponse, listener: WireListener) {
+    this.#request = request
+    this.#response = response
+    this.#listener = listener
+    this.#body = new CapturedBody(listener.maxBodyBytes)
+    this.#sources = new PipedSources(response, () => {
+      // Before the head, somebody can still answer that it failed.
+      if (this.#phase === 'open' && this.#head) this.#cutOff()
+    })
+    this.#below = override(response, {
+      writeHead: (args) => this.#writeHead(args),
+      write: (args) => this.#write(args),
+      end: (args) => this.#end(args),
+      flushHeaders: () => this.#flushHeaders(),
+      destroy: (args) => this.#destroy(args),
+    })
+    this.#watch()
+  }
+
+  /** Whether the handler has begun to answer. */
+  get headSent(): boolean {
+    return this.#head !== undefined || this.#response.headersSent
+  }
+
+  /** Records nothing from now on. */
+  stop(): void {
+    this.#release()
+    this.#tellClose()
+  }
+
+  #watch(): void {
+    if (this.#request.httpVersionMajor > 1) {
+      this.#response.once('close', () => {
+        this.#gone = true
+      })
+      return
+    }
+    const guard = ConnectionGuard.of(this.#request.socket)
+    guard.add(this)
+    this.#response.once('finish', () => guard.remove(this))
+    this.#response.once('close', () => guard.remove(this))
+  }
+
+  #writeHead(args: readonly unknown[]): unknown {
+    if (this.#probing) {
+      this.#accept(readHead(this.#response, args))
+      return this.#response
+    }
+    if (this.#stopLookingEnded) throw headersSentError('write')
+    if (this.#phase === 'done' || this.headSent) return this.#below.writeHead(args)
+    // Read before those below change it: they will do the same to a replay.
+    const head = readHead(this.#response, args)
+    const result = this.#below.writeHead(args)
+    this.#accept(head)
+    return result
+  }
+
+  #write(args: readonly unknown[]): unknown {
+    const [chunk, encoding] = args
+    if (this.#phase === 'held') {
+      this.#late.push(() => this.#below.write(args))
+      return this.#stopLookingEnded === undefined
+    }
+    if (this.#phase === 'done' || !isChunk(chunk)) return this.#below.write(args)
+    const head = this.#sendHead()
+    this.#add(head, chunk, encoding)
+    if (this.#gone && !this.#response.destroyed) {
+      const written = args.findLast(isFunction)
+      if (written) process.nextTick(written)
+      return true
+    }
+    if (!this.#isWhole(head)) return this.#below.write(args)
+    this.#hold(() => this.#below.write(args))
+    return true
+  }
+
+  #end(args: readonly unknown[]): unknown {
+    const [chunk, encoding] = args
+    if (this.#phase === 'done') return this.#endBelow(args)
+    if (this.#stopLookingEnded) {
+      this.#late.push(() => this.#below.end(args))
+      return this.#response
+    }
+    if (!canEnd(this.#response, chunk)) return this.#below.end(args)
+    const head = this.#head ?? this.#probe()
+    if (isChunk(chunk) && this.#phase === 'open') this.#add(head, chunk, encoding)
+    if (!this.#isWhole(head) && contentLengthOf(head) !== undefined) this.#cutOff()
+    this.#stopLookingEnded = lookEnded(this.#response)
+    if (this.#phase === 'held') this.#late.push(() => this.#endBelow(args))
+    else this.#hold(() => this.#endBelow(args))
+    return this.#response
+  }
+
+  #flushHeaders(): unknown {
+    const flush = () => this.#below.flushHeaders([])
+    if (this.#phase === 'held') return this.#late.push(flush)
+    if (this.#phase === 'open' && this.#isWhole(this.#sendHead())) return this.#hold(flush)
+    return flush()
+  }
+
+  #destroy(args: readonly unknown[]): unknown {
+    const go = () => this.#below.destroy(args)
+    if (this.defers(go)) return this.#response
+    if (this.#phase === 'open') this.#cutOff()
+    return go()
+  }
+
+  defers(destroy: () => void): boolean {
+    if (this.#phase !== 'held') return false
+    this.#late.push(destroy)
+    return true
+  }
+
+  severed(): void {
+    if (this.#phase === 'open' && !this.#gone) this.#cutOff()
+  }
+
+  breaking(): void {
+    // Frameworks destroy the stream that they send when its client leaves. The handler may want it to go on.
+    this.#sources.shield()
+  }
+
+  left(socket: Socket): void {
+    this.#gone = true
+    if (this.#phase !== 'open' || this.#severed || this.#mayBeEndless()) return
+    this.breaking()
+    // A response without a connection is one that waits for its turn: it hears of no close, and can be written to.
+    if (this.#response.socket === socket) this.#response.detachSocket(socket)
+    this.#listener.whenLost(() => this.#tellClose())
+  }
+
+  /** Sends the head as Node.js does for a first chunk. */
+  #sendHead(): Head {
+    if (!this.headSent) this.#response.writeHead(this.#response.statusCode)
+    this.#head ??= readHead(this.#response, [])
+    return this.#head
+  }
+
+  /** Lets those above add to the head, but sends nothing: those below learn the length with the end. */
+  #probe(): Head {
+    this.#probing = true
+    try {
+      if (!this.#response.headersSent) this.#response.writeHead(this.#response.statusCode)
+    } finally {
+      this.#probing = false
+    }
+    this.#head ??= readHead(this.#response, [])
+    return this.#head
+  }
+
+  #accept(head: Head): void {
+    this.#head = head
+    const length = contentLengthOf(head) ?? 0
+    if (length > this.#listener.maxBodyBytes || isEventStream(head)) this.#body.drop()
+    if (this.#mayBeEndless()) this.#tellClose()
+  }
+
+  #add(head: Head, chunk: string | Uint8Array, encoding: unknown): void {
+    if (this.#endsWithHead(head)) return
+    this.#body.add(chunk, encoding)
+    if (this.#mayBeEndless()) this.#tellClose()
+  }
+
+  /** What is streamed past the limit may have no end: its writer must hear that nobody listens. */
+  #mayBeEndless(): boolean {
+    return this.#body.overflowed && this.#sources.isEmpty
+  }
+
+  #isWhole(head: Head): boolean {
+    const length = contentLengthOf(head)
+    return this.#endsWithHead(head) || (length !== undefined && this.#body.length >= length)
+  }
+
+  /** Whatever is written then (RFC 9112, section 6.3). */
+  #endsWithHead({ status }: Head): boolean {
+    return status < 200 || status === 204 || status === 304 || this.#request.method === 'HEAD'
+  }
+
+  #hold(then: () => unknown): void {
+    this.#phase = 'held'
+    this.#late.unshift(then)
+    const release = () => this.#release()
+    if (this.#cut) release()
+    else {
+      const head = this.#head ?? readHead(this.#response, [])
+      this.#listener.ended({ head, body: this.#body.content() }).then(release, release)
+    }
+  }
+
+  #release(): void {
+    this.#phase = 'done'
+    this.#stopLookingEnded?.()
+    this.#stopLookingEnded = undefined
+    try {
+      for (const run of this.#late.splice(0)) run()
+    } catch (error) {
+      this.#below.destroy([error])
+    }
+  }
+
+  #endBelow(args: readonly unknown[]): unknown {
+    const result = this.#below.end(this.#gone ? args.filter(isFunction) : args)
+    this.#tellClose()
+    return result
+  }
+
+  #cutOff(): void {
+    if (this.#severed) return
+    this.#severed = true
+    // Before the head nothing is half-way: should the handler go on, its answer counts.
+    this.#cut = this.#head !== undefined
+    this.#listener.cut()
+    this.#tellClose()
+  }
+
+  /** What Node.js would have told when the client left. */
+  #tellClose(): void {
+    const response = this.#response
+    if (!this.#gone || this.#request.httpVersionMajor > 1 || response.destroyed) return
+    response.destroyed = true
+    Reflect.set(response, '_closed', true)
+    response.emit('close')
+  }
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import { canonicalJson, canonicalJsonText } from '../http/canonical-json.ts'
+import { parseMultipart } from '../http/multipart.ts'
+import type { KnownContent, UploadedFile } from '../http/request-content.ts'
+
+/** What a request asks for. */
+export interface RequestDescription {
+  readonly method: string
+  /** The full path, with the query: never what a router left of it. */
+  readonly url: string
+  readonly contentType: string
+  readonly content: KnownContent
+}
+
+/**
+ * One text for all requests that ask for the same: method, path, query by name, content type, and the body by its
+ * content. Throws a RangeError for JSON that is nested too deeply.
+ */
+export async function fingerprintOf(request: RequestDescription): Promise<string> {
+  const { method, contentType, content } = request
+  const [path, query] = splitUrl(request.url)
+  const type = mediaType(contentType)
+  const body = await bodyText(content, contentType)
+  return JSON.stringify([method, path, sortPairs(query), type, body])
+}
+
+/** The same where the application says what the content is: only method and path are added. */
+export function fingerprintWith(
+  own: string | Uint8Array,
+  { method, url }: Pick<RequestDescription, 'method' | 'url'>,
+): string {
+  return JSON.stringify([method, splitUrl(url)[0], typeof own === 'string' ? own : [digest(own)]])
+}
+
+/** Without the origin, which a request through a proxy may have. */
+function splitUrl(url: string): [path: string, query: string] {
+  const [, path = '', query = ''] =
+    /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*)?([^?]*)\??(.*)$/is.exec(url) ?? []
+  return [path, query]
+}
+
+/** Sorted by name; the sort is stable, so values of one name stay in order. */
+function sortPairs(pairs: string): string {
+  const named = pairs.split('&').filter((pair) => pair !== '')
+  return named
+    .map((pair) => ({ pair, name: pair.split('=', 1)[0] ?? '' }))
+    .sort((a, b) => compare(a.name, b.name))
+    .map(({ pair }) => pair)
+    .join('&')
+}
+
+/** Case does not matter, nor the order of parameters; a boundary is chosen anew by each attempt. */
+function mediaType(contentType: string): string {
+  const [essence = '', ...parameters] = contentType.split(';').map((part) => part.trim())
+  const kept = parameters
+    .map((parameter) => parameter.toLowerCase().replaceAll('"', ''))
+    .filter((parameter) => !/^(boundary=|charset=utf-?8$|$)/.test(parameter))
+  return [essence.toLowerCase(), ...kept.sort()].join(';')
+}
+
+async function bodyText(content: KnownContent, contentType: string): Promise<string> {
+  if (content.kind === 'none') return ''
+  if (content.kind === 'bytes') return bytesText(content.bytes, contentType)
+  const fields = `parsed:${canonicalJson(content.value ?? {})}`
+  if (content.files.length === 0) return fields
+  const files = await Promise.all(content.files.map(describeFile))
+  return `${fields}:${JSON.stringify(sortByName(files))}`
+}
+
+function bytesText(bytes: string | Uint8Array, contentType: string): string {
+  const type = mediaType(contentType).split(';', 1)[0] ?? ''
+  if (/^application\/(.+\+)?json$/.test(type)) return canonicalOr(bytes)
+  if (type === 'application/x-www-form-urlencoded') return `form:${sortPairs(textOf(bytes))}`
+  if (type === 'multipart/form-data') {
+    const parts = parseMultipart(Buffer.from(bytes), contentType)
+    if (parts)
+      return `parts:${JSON.stringify(
+        sortByName(
+          parts.map((part) => [part.name, part.filename ?? null, part.type, digest(part.content)]),
+        ),
+      )}`
+  }
+  return `bytes:${digest(bytes)}`
+}
+
+/** What is no JSON, or no parser would take, counts byte by byte. */
+function canonicalOr(bytes: string | Uint8Array): string {
+  try {
+    const text = canonicalJsonText(textOf(bytes))
+    if (text !== undefined) return `json:${text}`
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+  }
+  return `bytes:${digest(bytes)}`
+}
+
+type Described = readonly [name: string, filename: string | null, type: string, digest: string]
+
+async function describeFile(file: UploadedFile): Promise<Described> {
+  return [file.field, file.filename, file.type, await fileDigest(file)]
+}
+
+async function fileDigest({ bytes, path, field }: UploadedFile): Promise<string> {
+  if (bytes && (bytes.length > 0 || path === undefined)) return digest(bytes)
+  if (path === undefined)
+    throw new TypeError(
+      `the content of the file \`${field}\` is not in this process: give idempotency() a \`fingerprint\``,
+    )
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(path), hash)
+  return hash.digest('base64url')
+}
+
+function sortByName(parts: readonly Described[]): readonly Described[] {
+  return parts.toSorted(([a], [b]) => compare(a, b))
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
+
+function textOf(bytes: string | Uint8Array): string {
+  return typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString()
+}
+
+function digest(bytes: string | Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('base64url')
+}

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import { type IdempotencyStore, type RedisClient, redisStore } from '@sluice/core'
+import { Cluster, Redis } from 'ioredis'
+import { createClient, createCluster } from 'redis'
+import { RedisCluster } from '../support/redis-cluster.ts'
+import { type Everywhere, ShiftedClock } from './idempotency-clock.ts'
+import type { Place } from './idempotency-store/key-under-test.ts'
+
+export async function ioredisPlace(port: number): Promise<Place> {
+  const redis = new Redis(port, '127.0.0.1')
+  return placeOf(
+    async (...words) => [await redis.call(words[0] as string, ...words.slice(1))],
+    (clock) => clock.ioredis(redis),
+    async () => redis.disconnect(),
+  )
+}
+
+export async function nodeRedisPlace(port: number): Promise<Place> {
+  const redis = createClient({ socket: { host: '127.0.0.1', port } })
+  redis.on('error', () => {})
+  await redis.connect()
+  return placeOf(
+    async (...words) => [await redis.sendCommand(words)],
+    (clock) => clock.nodeRedis(redis),
+    async () => redis.destroy(),
+  )
+}
+
+export async function clusterPlace(): Promise<Place> {
+  const servers = await RedisCluster.start()
+  const cluster = new Cluster(servers.addresses)
+  return placeOf(
+    onEach(servers),
+    (clock) => clock.ioredis(cluster),
+    async () => {
+      cluster.disconnect()
+      await servers[Symbol.asyncDispose]()
+    },
+  )
+}
+
+export async function nodeRedisClusterPlace(): Promise<Place> {
+  const servers = await RedisCluster.start()
+  const cluster = createCluster({ rootNodes: servers.nodes.map(({ url }) => ({ url })) })
+  cluster.on('error', () => {})
+  await cluster.connect()
+  return placeOf(
+    onEach(servers),
+    (clock) => clock.nodeRedisCluster(cluster),
+    async () => {
+      cluster.destroy()
+      await servers[Symbol.asyncDispose]()
+    },
+  )
+}
+
+function onEach({ nodes }: RedisCluster): Everywhere {
+  return (...words) =>
+    Promise.all(nodes.map((node) => node.command(words[0] as string, ...words.slice(1))))
+}
+
+/** `words` go to every server that may hold keys. */
+function placeOf(
+  everywhere: Everywhere,
+  client: (clock: ShiftedClock) => RedisClient,
+  end: () => Promise<void>,
+): Place {
+  const prefix = `test-${randomUUID()}`
+  const clock = new ShiftedClock(prefix, everywhere)
+  const store = redisStore(client(clock), { prefix })
+  return {
+    store: store.idempotency as IdempotencyStore,
+    advance: (ms) => clock.advance(ms),
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      await everywhere('EVAL', CLEAR, '0', `${prefix}:*`)
+      await end()
+    },
+  }
+}
+
+const CLEAR = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('DEL', key) end"

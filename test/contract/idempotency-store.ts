@@ -1,0 +1,32 @@
+import { type IdempotencyStore, memoryStore } from '@sluice/core'
+import { afterAll, beforeAll, beforeEach, describe } from 'vitest'
+import { claimTests } from './idempotency-store/claims.ts'
+import { KeyUnderTest, type Place } from './idempotency-store/key-under-test.ts'
+import { outcomeTests } from './idempotency-store/outcomes.ts'
+import { unknownTests } from './idempotency-store/unknown.ts'
+
+/** What every store of idempotency records must do. */
+export function idempotencyStoreContract(name: string, open: () => Promise<Place>): void {
+  describe(`idempotency records: ${name}`, () => {
+    const at = new KeyUnderTest()
+    beforeAll(async () => at.open(await open()))
+    afterAll(() => at.close())
+    beforeEach(() => at.renew())
+    claimTests(at)
+    outcomeTests(at)
+    unknownTests(at)
+  })
+}
+
+/** The memory store under a clock of the test's. */
+export async function memoryPlace(): Promise<Place> {
+  let now = 0
+  const store = memoryStore({ now: () => now })
+  return {
+    store: store.idempotency as IdempotencyStore,
+    advance: async (ms) => {
+      now += ms
+    },
+    [Symbol.asyncDispose]: () => store.close(),
+  }
+}

@@ -1,0 +1,188 @@
+import { EventEmitter, once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { createIdempotency, memoryStore, redisStore, subscribe } from '@sluice/express'
+import { Redis } from 'ioredis'
+import { describe, expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { freePort } from '../support/free-port.ts'
+import { frameworks } from './idempotency/apps.ts'
+import { problemCode } from './idempotency/client.ts'
+import { countingOn } from './idempotency/counting.ts'
+import { RawClient } from './idempotency/raw-client.ts'
+
+describe.each(frameworks)('in $name', (framework) => {
+  const counting = countingOn(framework)
+
+  it('I5: what outer middleware has set wins, Vary is what both say, cookies are not stored', async () => {
+    let requests = 0
+    await using app = await counting({
+      outer: (turn) => {
+        turn.set('X-Request-Id', String(++requests))
+        turn.set('Vary', 'Origin')
+      },
+      handler: (turn) => {
+        turn.set('Vary', 'Origin, Accept')
+        turn.set('Set-Cookie', ['a=1', 'b=2'])
+        turn.json({})
+      },
+    })
+    const first = await app.ask({ key: 'k' })
+    expect(first.headers['set-cookie']).toEqual(['a=1', 'b=2'])
+    const replay = await app.ask({ key: 'k' })
+    expect(replay.headers).toMatchObject({ 'x-request-id': '2', vary: 'Origin, Accept' })
+    expect(replay.headers).not.toHaveProperty('set-cookie')
+    await using keeping = await counting({
+      replaySetCookie: true,
+      handler: (turn) => {
+        turn.set('Set-Cookie', ['a=1', 'b=2'])
+        turn.json({})
+      },
+    })
+    await keeping.ask({ key: 'k' })
+    expect((await keeping.ask({ key: 'k' })).headers['set-cookie']).toEqual(['a=1', 'b=2'])
+  })
+
+  it.each([
+    [408, 'replay', 2],
+    [425, 'replay', 2],
+    [429, 'replay', 2],
+    [400, 'replay', 1],
+    [500, 'replay', 1],
+    [503, 'replay', 1],
+    [503, 'release', 2],
+    [404, 'release', 1],
+  ] as const)(
+    'I10: status %i with onServerError %s: %i runs',
+    async (status, onServerError, runs) => {
+      await using app = await counting({
+        onServerError,
+        handler: (turn) => {
+          turn.status(status)
+          turn.json({})
+        },
+      })
+      await app.ask({ key: 'k' })
+      await app.ask({ key: 'k' })
+      expect(app.runs()).toBe(runs)
+    },
+  )
+
+  it('I10: release() lets a retry run; after the head went out it throws', async () => {
+    await using app = await counting({
+      handler: async (turn) => {
+        await turn.idempotency?.release()
+        turn.json({})
+      },
+    })
+    await app.ask({ key: 'k' })
+    await app.ask({ key: 'k' })
+    expect(app.runs()).toBe(2)
+    const failures: unknown[] = []
+    await using tooLate = await counting({
+      handler: async (turn) => {
+        turn.raw((res) => res.write('begun'))
+        await turn.idempotency?.release().catch((error: unknown) => failures.push(error))
+        turn.raw((res) => res.end())
+      },
+    })
+    await tooLate.ask({ key: 'k' })
+    expect(failures).toMatchObject([{ code: 'release-too-late' }])
+    expect((await tooLate.ask({ key: 'k' })).text).toBe('begun')
+  })
+
+  it('I11: handlers find the key, the attempt, a fence that rises and a signal', async () => {
+    const found: unknown[] = []
+    await using app = await counting({
+      onUnknown: 'rerun',
+      handler: (turn) => {
+        const { key, attempt, fence, signal } = turn.idempotency ?? {}
+        found.push({ key, attempt, fence, aborted: signal?.aborted })
+        turn.raw((res) => (attempt === 1 ? res.destroy() : res.end()))
+      },
+    })
+    await app.ask({ key: 'k' }).catch(() => {})
+    await app.ask({ key: 'k' })
+    const [first, second] = found as { fence: number }[]
+    expect(first).toMatchObject({ key: 'k', attempt: 1, aborted: false })
+    expect(second).toMatchObject({ key: 'k', attempt: 2, aborted: false })
+    expect(second?.fence).toBeGreaterThan(first?.fence ?? 0)
+  })
+
+  it('I11: what an operator confirmed is replayed', async () => {
+    await using app = await counting({ handler: (turn) => turn.raw((res) => res.destroy()) })
+    await app.ask({ key: 'k' }).catch(() => {})
+    expect(problemCode(await app.ask({ key: 'k' }))).toBe('idempotency-outcome-unknown')
+    const operator = createIdempotency({ store: app.store })
+    await operator.confirm('k', { status: 201, headers: [['Location', '/7']], body: 'made' })
+    expect(await app.ask({ key: 'k' })).toMatchObject({ status: 201, text: 'made' })
+    expect(app.runs()).toBe(1)
+  })
+
+  it('I21: a replay can be refused', async () => {
+    await using app = await counting({
+      authorizeReplay: (turn) => turn.req.headers['x-may'] === 'yes',
+    })
+    await app.ask({ key: 'k' })
+    const refused = await app.ask({ key: 'k' })
+    expect(refused.status).toBe(403)
+    expect(problemCode(refused)).toBe('idempotency-replay-refused')
+    expect((await app.ask({ key: 'k', headers: { 'X-May': 'yes' } })).text).toBe('{"run":1}')
+  })
+
+  it('I20: a full memory store refuses new keys with 503, and forgets none', async () => {
+    await using app = await counting({ store: memoryStore({ maxKeys: 1 }) })
+    await app.ask({ key: 'one' })
+    const refused = await app.ask({ key: 'two' })
+    expect(refused.status).toBe(503)
+    expect(problemCode(refused)).toBe('store-unavailable')
+    expect((await app.ask({ key: 'one' })).text).toBe('{"run":1}')
+  })
+
+  it('I16: with no Redis to be reached, closed answers 503 in time and open runs once, with an event', async () => {
+    const redis = new Redis(await freePort())
+    redis.on('error', () => {})
+    const store = redisStore(redis)
+    const events: unknown[] = []
+    const stop = subscribe('sluice:idempotency', (event) => events.push(event))
+    try {
+      await using closed = await counting({ store, timeoutMs: 50 })
+      const answer = await closed.ask({ key: 'k' })
+      expect(answer.status).toBe(503)
+      expect(answer.headers['retry-after']).toBe('1')
+      expect(closed.runs()).toBe(0)
+      await using open = await counting({ store, timeoutMs: 50, onStoreFailure: 'open' })
+      expect((await open.ask({ key: 'k' })).text).toBe('{"run":1}')
+      expect(events).toContainEqual(expect.objectContaining({ type: 'unprotected' }))
+    } finally {
+      stop()
+      redis.disconnect()
+      await store.close()
+    }
+  })
+
+  it('I15: a client that leaves while it waits claims nothing', async () => {
+    const events = new EventEmitter()
+    await using app = await counting({
+      onConcurrent: { waitMs: 5000 },
+      handler: async (turn) => {
+        events.emit('begun')
+        if (app.runs() === 1) await once(events, 'go')
+        turn.status(429)
+        turn.json({ run: app.runs() })
+      },
+    })
+    const begun = once(events, 'begun')
+    await using owner = await RawClient.to(app.site)
+    owner.post('k')
+    await begun
+    const waiting = once(app.site.server, 'request') as Promise<[IncomingMessage]>
+    await using waiter = await RawClient.to(app.site)
+    waiter.post('k')
+    const [request] = await waiting
+    await waiter.leave()
+    await eventually(() => request.socket.closed)
+    events.emit('go')
+    await owner.end()
+    expect((await app.ask({ key: 'k', body: '{}' })).text).toBe('{"run":2}')
+  })
+})
