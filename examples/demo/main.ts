@@ -5,17 +5,18 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import express from 'express'
 import { type Act, Mishap } from './act.ts'
-import { openStore } from './open-store.ts'
+import { type OpenedStore, openStore } from './open-store.ts'
 import { Terminal } from './terminal.ts'
 import { tooFast } from './too-fast/act.ts'
+import { twice } from './twice/act.ts'
 
-const acts: readonly Act[] = [tooFast]
+const acts: readonly Act[] = [tooFast, twice]
 
 const USAGE = `Usage: demo [--serve | --svg <folder>]
   (nothing)       play the acts: real requests, pictures in the terminal, then end
   --serve         keep the server up and print the curl lines to try
   --svg <folder>  write the pictures as SVG files, from a simulated clock
-With REDIS_URL set, the limits are kept there instead of in memory.`
+With REDIS_URL set, limits and results are kept there instead of in memory, and a process is killed.`
 
 process.stdout.on('error', () => process.exit(1)) // the reader of a pipe has left
 try {
@@ -38,7 +39,7 @@ function options(): { help?: boolean; serve?: boolean; svg?: string } {
   }
 }
 
-async function withServer(use: (url: string, place: string) => Promise<void>): Promise<void> {
+async function withServer(use: (url: string, opened: OpenedStore) => Promise<void>): Promise<void> {
   await using opened = await openStore(process.env['REDIS_URL'])
   const app = express()
   for (const act of acts) act.mount(app, opened.store)
@@ -46,25 +47,25 @@ async function withServer(use: (url: string, place: string) => Promise<void>): P
   server.keepAliveTimeout = 60_000 // no connection ends while an act still wants to use it
   await once(server, 'listening')
   try {
-    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, opened.place)
+    await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, opened)
   } finally {
     server.close()
     server.closeAllConnections()
   }
 }
 
-async function playAll(url: string, place: string): Promise<void> {
+async function playAll(url: string, opened: OpenedStore): Promise<void> {
   const terminal = new Terminal(process.stdout)
-  terminal.print([`Sluice with Express on ${url}`, `Limits kept ${place}`])
+  terminal.print([`Sluice with Express on ${url}`, `Limits and results kept ${opened.place}`])
   for (const [index, act] of acts.entries()) {
     terminal.print(['', terminal.bold(`Act ${index + 1}: ${act.title}`)])
-    await act.play(url, terminal)
+    await act.play({ ...opened, url, terminal })
   }
   terminal.print(['', 'Try it by hand: run the demo again with --serve.'])
 }
 
-async function keepUp(url: string, place: string): Promise<void> {
-  console.log(`Sluice with Express on ${url}\nLimits kept ${place}\n\nTry:`)
+async function keepUp(url: string, { place }: OpenedStore): Promise<void> {
+  console.log(`Sluice with Express on ${url}\nLimits and results kept ${place}\n\nTry:`)
   for (const line of acts.flatMap((act) => act.curls(url))) console.log(`  ${line}`)
   console.log('\nCtrl-C stops the server.')
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
@@ -73,7 +74,7 @@ async function keepUp(url: string, place: string): Promise<void> {
 
 async function writePictures(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true })
-  for (const { fileName, svg } of (await Promise.all(acts.map((act) => act.pictures()))).flat()) {
+  for (const { fileName, svg } of (await Promise.all(acts.map((act) => act.pictures?.() ?? []))).flat()) {
     await writeFile(join(folder, fileName), svg)
     console.log(join(folder, fileName))
   }

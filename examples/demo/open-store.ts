@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryStore, redisStore, type Store } from '@sluice/express'
 import { Redis } from 'ioredis'
-import { Mishap } from './act.ts'
+import { Mishap, type SharedRedis } from './act.ts'
 
 export interface OpenedStore extends AsyncDisposable {
   readonly store: Store
   /** Where the limits are kept, in words. */
   readonly place: string
+  /** How other processes get at it. */
+  readonly redis?: SharedRedis
 }
 
 /** Redis when there is a URL, else this process's memory. */
@@ -17,9 +19,11 @@ export async function openStore(url: string | undefined): Promise<OpenedStore> {
   }
   const client = await connect(url)
   // Keys of this run's own: what an earlier run has spent is not to be seen in the pictures.
-  const store = redisStore(client, { prefix: `sluice-demo-${process.pid}-${Date.now()}` })
+  const prefix = `sluice-demo-${process.pid}-${Date.now()}`
+  const store = redisStore(client, { prefix })
   return {
     store,
+    redis: { url, prefix },
     place: `in Redis at ${withoutPassword(url)}`,
     async [Symbol.asyncDispose]() {
       await store.close()
@@ -48,7 +52,7 @@ async function connect(url: string): Promise<Redis> {
     throw new Mishap(
       `REDIS_URL is ${withoutPassword(url)}, but the Redis there cannot be used: ${(reason ?? (error as Error)).message}\n` +
         'Start one (redis-server --port 6379) and set REDIS_URL=redis://127.0.0.1:6379,\n' +
-        'or unset REDIS_URL: the demo then keeps its limits in memory.',
+        'or unset REDIS_URL: the demo then keeps all in memory.',
     )
   }
 }

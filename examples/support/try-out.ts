@@ -26,7 +26,7 @@ export async function tryOut(
 
 async function ask(url: string, path: string, init: RequestInit = {}): Promise<string> {
   const response = await fetch(url + path, init)
-  const fields = ['RateLimit', 'Retry-After'].flatMap((name) => {
+  const fields = ['RateLimit', 'Retry-After', 'Idempotency-Replayed'].flatMap((name) => {
     const value = response.headers.get(name)
     return value ? [`${name}: ${value}`] : []
   })

@@ -35,6 +35,33 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     'GET /mail    429',
   ],
   'flexible-postgres.ts': ['"per-minute";r=2', 'GET /        429', 'points: 4', '"per-minute";r=2'],
+  'idempotency-express.ts': [
+    'POST /payments 201\n{"payment":1,',
+    '201  Idempotency-Replayed: true\n{"payment":1,',
+    'POST /payments 422',
+    'idempotency-key-reused',
+    'POST /payments 201\n{"payment":2,',
+    '2 payments made',
+  ],
+  'idempotency-job.ts': [
+    "[ 'done', 'later' ]\ndone\npark\npark\npark\nlater\ndone\n",
+    '2 mails sent',
+  ],
+  'idempotency-koa.ts': [
+    'POST /payments 201\n',
+    ...new Array<string>(4).fill('201  Idempotency-Replayed: true'),
+    new Array<string>(5).fill('{"payment":1}').join(' '),
+    '1 payment made',
+  ],
+  'idempotency-unknown.ts': [
+    'order-7: no answer',
+    'POST /payments 409',
+    'idempotency-outcome-unknown',
+    'order-7: confirmed',
+    'order-8: released',
+    '201  Idempotency-Replayed: true\n{"amount":500}',
+    'order-8 may run again: true',
+  ],
   'koa-basic.ts': ['requests left: 2', 'requests left: 0', 'GET /        429', 'quota-exceeded'],
   'leaky-wait.ts': ['waited 0 ms', '"violated-policies":["leaky-bucket"]'],
   'library-only.ts': [

@@ -1,6 +1,7 @@
-import { rateLimit, type Store, subscribe } from '@sluice/express'
+import { rateLimit, type Store } from '@sluice/express'
 import type { Express } from 'express'
-import { type Act, Mishap, type Picture } from '../act.ts'
+import type { Act, Picture, Stage } from '../act.ts'
+import { explainStoreFailure } from '../store-failure.ts'
 import type { Terminal } from '../terminal.ts'
 import { arrivals, LIMIT, RUN_MS, WINDOW_MS } from './arrivals.ts'
 import { contenders } from './contenders.ts'
@@ -28,7 +29,7 @@ function mount(app: Express, store: Store): void {
   }
 }
 
-async function play(url: string, terminal: Terminal): Promise<void> {
+async function play({ url, terminal }: Stage): Promise<void> {
   const outcomes: Outcome[][] = contenders.map(() => [])
   const seconds = RUN_MS / 1000
   terminal.print([
@@ -54,30 +55,6 @@ async function watched(url: string, outcomes: Outcome[][], terminal: Terminal): 
     clearInterval(timer)
     terminal.move([])
   }
-}
-
-/** A route answers 503 when the store failed; what the store said is more useful. */
-async function explainStoreFailure(run: () => Promise<void>): Promise<void> {
-  const reasons: unknown[] = []
-  const stop = subscribe('sluice:store', (event) => {
-    if (event.type === 'failure') reasons.push(event.error)
-  })
-  try {
-    await run()
-  } catch (error) {
-    if (!(error instanceof Mishap) || reasons.length === 0) throw error
-    throw new Mishap(
-      `${error.message} The store failed while the demo ran:\n${explain(reasons[0])}\n` +
-        'See to the Redis that REDIS_URL names, or unset it: the demo then keeps its limits in memory.',
-    )
-  } finally {
-    stop()
-  }
-}
-
-function explain(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.cause ? `${error.message}: ${explain(error.cause)}` : error.message
 }
 
 function curls(url: string): readonly string[] {
