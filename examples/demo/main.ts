@@ -74,7 +74,9 @@ async function keepUp(url: string, { place }: OpenedStore): Promise<void> {
 
 async function writePictures(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true })
-  for (const { fileName, svg } of (await Promise.all(acts.map((act) => act.pictures?.() ?? []))).flat()) {
+  for (const { fileName, svg } of (
+    await Promise.all(acts.map((act) => act.pictures?.() ?? []))
+  ).flat()) {
     await writeFile(join(folder, fileName), svg)
     console.log(join(folder, fileName))
   }

@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
+import { Mishap } from '../../examples/demo/act.ts'
 import { Terminal } from '../../examples/demo/terminal.ts'
+import { check, countOf } from '../../examples/demo/twice/counts.ts'
+import { COPIES, type Got, Order } from '../../examples/demo/twice/order.ts'
 import { freePort } from '../support/free-port.ts'
 import { ROOT, type RunOptions, runExample, startExample } from '../support/run-example.ts'
 
@@ -22,7 +25,7 @@ describe('the demo', { timeout: 60_000 }, () => {
       const { code, stdout, stderr } = await runDemo({ env: { ...env, FORCE_COLOR: '1' } })
       expect(stderr).toBe('')
       expect(code).toBe(0)
-      expect(stdout).toContain(`Limits kept ${place}`)
+      expect(stdout).toContain(`Limits and results kept ${place}`)
       for (const title of TITLES) {
         expect(stdout).toMatch(
           new RegExp(`^${title} +\\w+\\(\\{.*\\}\\)\\n(.*\\n)?passed +.*[▁-█]`, 'm'),
@@ -34,6 +37,9 @@ describe('the demo', { timeout: 60_000 }, () => {
       }
       expect(stdout).toMatch(/^waiting +.*[▁-█]/m)
       expect(stdout).toMatch(/^leaky bucket .* \d\.\d s$/m)
+      expectOneExecutionAnOrder(stdout)
+      expect(stdout.includes('✗ SIGKILL'), 'a process is killed').toBe('REDIS_URL' in env)
+      expect(stdout.includes('Set REDIS_URL'), 'says what it needs').toBe(!('REDIS_URL' in env))
       expect(stdout, 'colours in a pipe').not.toContain('\x1b')
       expect(stdout.split('\n').filter((line) => [...line].length > 80)).toEqual([])
     },
@@ -62,6 +68,19 @@ describe('the demo', { timeout: 60_000 }, () => {
     const response = await fetch(url)
     expect(response.status).toBe(200)
     expect(response.headers.get('RateLimit')).toMatch(/^"fixed-window";r=11;t=\d$/)
+    const order = () =>
+      fetch(new URL('/orders', url), {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'mine' },
+        body: '{"order":"mine"}',
+      })
+    expect(printed).toContain(`curl -i ${new URL('/orders', url)} -H 'Idempotency-Key: mine'`)
+    const first = await order()
+    expect((await order()).status, 'while it runs').toBe(409)
+    expect(await first.text()).toMatch(/^mine accepted.*receipt 1\n$/)
+    const replay = await order()
+    expect(replay.headers.get('Idempotency-Replayed')).toBe('true')
+    expect(await replay.text()).toMatch(/receipt 1\n$/)
     const ended = once(demo, 'exit')
     demo.kill('SIGINT')
     expect(await ended).toEqual([0, null])
@@ -78,6 +97,42 @@ describe('the demo', { timeout: 60_000 }, () => {
       const committed = await readFile(join(ROOT, 'docs/images', name), 'utf8')
       expect(committed, `docs/images/${name} is old: demo --svg docs/images`).toBe(current)
     }
+  })
+})
+
+describe('the counts of the demo', () => {
+  const orderWith = (...gots: readonly Got[]) => {
+    const order = new Order('order-1', '')
+    const result = (got: Got) => (got === 'first' || got === 'replay' ? { body: 'charged' } : {})
+    order.copies.push(...gots.map((got) => ({ got, ...result(got) })))
+    return order
+  }
+  const replays = Array.from({ length: COPIES - 1 }, () => 'replay' as const)
+  const checkOf =
+    (order: Order, charges = 1) =>
+    () =>
+      check([order], [countOf(order, charges)])
+
+  it('are right when all copies of an order share one execution', () => {
+    expect(checkOf(orderWith('first', ...replays))).not.toThrow()
+    expect(checkOf(orderWith('nothing', ...replays))).not.toThrow()
+  })
+
+  it('fail the demo when an order ran twice, or not, or was answered differently', () => {
+    const good = orderWith('first', ...replays)
+    expect(checkOf(good, 2)).toThrow(Mishap)
+    expect(checkOf(good, 0)).toThrow('charged 0 times')
+    good.copies[7] = { got: 'replay', body: 'charged again' }
+    expect(checkOf(good)).toThrow('2 different results')
+  })
+
+  it('fail the demo when a copy got no answer, or nobody the first or a replay', () => {
+    expect(checkOf(orderWith('first', ...replays.slice(1)))).toThrow('49 of 50 copies')
+    expect(checkOf(orderWith('replay', ...replays))).toThrow('no single first response')
+    expect(checkOf(orderWith('first', 'first', ...replays.slice(1)))).toThrow('no single first')
+    expect(checkOf(orderWith('first', ...replays.map(() => 'running' as const)))).toThrow(
+      'no replay',
+    )
   })
 })
 
@@ -110,6 +165,27 @@ describe('the terminal of the demo', () => {
 function summaryOf(title: string, output: string): number[] {
   const [, numbers = ''] = new RegExp(`^${title} +((?:\\d+ +){3})`, 'm').exec(output) ?? []
   return numbers.trim().split(/ +/).map(Number)
+}
+
+/** What the drawing of act 2 shows: who got what, once each order, and that the table counts the same. */
+function expectOneExecutionAnOrder(output: string): void {
+  for (const [order, shape] of [
+    ['order-1', /^1·+=+$/],
+    ['order-2', /^x·+=+$/],
+    ['order-3', /^x·+\?+=+$/],
+  ] as const) {
+    const [, copies = ''] =
+      new RegExp(`^${order} .*\\nhandler .*\\ncopies +(.*)$`, 'm').exec(output) ?? []
+    expect(copies, order).toHaveLength(COPIES)
+    expect(copies, order).toMatch(shape)
+    const count = (sign: string) => copies.split(sign).length - 1
+    const [, numbers = ''] = new RegExp(`^${order}((?: +\\d+){6})$`, 'm').exec(output) ?? []
+    expect(numbers.trim().split(/ +/).map(Number), order).toEqual([
+      ...['1', '=', '·', '?', 'x'].map(count),
+      1,
+    ])
+  }
+  expect(output).toMatch(/^150 copies of 3 orders: 3 charges, \d+ replays, \d+ times 409\.$/m)
 }
 
 /** Reads until `mark` was printed. */

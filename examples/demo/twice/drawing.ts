@@ -5,9 +5,9 @@ const LABEL = 12
 
 const SIGNS: Readonly<Record<Got, { sign: string; colour: Colour; meaning: string }>> = {
   first: { sign: '1', colour: 'bold', meaning: 'first response' },
-  replay: { sign: '=', colour: 'green', meaning: 'replay of it' },
-  running: { sign: '·', colour: 'yellow', meaning: '409, still running' },
-  unknown: { sign: '?', colour: 'red', meaning: '409, outcome unknown' },
+  replay: { sign: '=', colour: 'green', meaning: 'replay' },
+  running: { sign: '·', colour: 'yellow', meaning: '409 running' },
+  unknown: { sign: '?', colour: 'red', meaning: '409 outcome unknown' },
   nothing: { sign: 'x', colour: 'red', meaning: 'cut off' },
 }
 
@@ -55,15 +55,15 @@ export interface Count {
 }
 
 export function summary(counts: readonly Count[], terminal: Terminal): string[] {
-  const total = counts.reduce((sum, { charges }) => sum + charges, 0)
-  const times = total === 1 ? 'once' : `${total} times`
+  const sum = (pick: (count: Count) => number) => counts.reduce((all, one) => all + pick(one), 0)
   return [
     terminal.bold(tableLine(['', 'first', 'replay', 'running', 'unknown', 'cut off', 'charges'])),
     ...counts.map(({ order, got, charges }) =>
       tableLine([order, got.first, got.replay, got.running, got.unknown, got.nothing, charges]),
     ),
     '',
-    `${counts.length} orders in ${counts.length * COPIES} requests: the card was charged ${times}.`,
+    `${counts.length * COPIES} copies of ${counts.length} orders: ${sum(({ charges }) => charges)} charges, ` +
+      `${sum(({ got }) => got.replay)} replays, ${sum(({ got }) => got.running + got.unknown)} times 409.`,
   ]
 }
 

@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createIdempotency, type Idempotency, type IdempotencyRecord, type Store } from '@sluice/express'
+import {
+  createIdempotency,
+  type Idempotency,
+  type IdempotencyRecord,
+  type Store,
+} from '@sluice/express'
 import { Mishap } from '../act.ts'
 import type { Bank } from './bank.ts'
 import { answerOf } from './shop.ts'

@@ -47,11 +47,9 @@ export class Order implements Disposable {
     this.copies.push(copy)
     const sent = this.#post(url)
     const response = once(sent, 'response') as Promise<[IncomingMessage]>
-    return {
-      half: response.then(([answer]) => once(answer, 'readable')),
-      hangUp: () => sent.destroy(),
-      done: response.then(([answer]) => receive(answer, copy)).catch(interrupted(copy)),
-    }
+    const done = response.then(([answer]) => receive(answer, copy)).catch(interrupted(copy))
+    done.catch(() => {}) // whoever sent it looks only once the whole crowd is there
+    return { half: response, hangUp: () => sent.destroy(), done }
   }
 
   /** One copy each `EVERY_MS`, to the servers in turn; resolves when all are answered. */
