@@ -29,8 +29,8 @@ async function play(stage: Stage): Promise<void> {
   using broken = new Order('order-3', redis ? DIES : BREAKS)
   const orders = [usual, left, broken]
   terminal.print([
-    `Each order is sent ${COPIES} times over real HTTP, a copy every ${EVERY_MS} ms, all with one key.`,
-    'One character is what one copy got:',
+    `Each order is sent ${COPIES} times over real HTTP, always with the same key, a copy`,
+    `every ${EVERY_MS} ms. One character is what one copy got:`,
     legend(terminal),
     '',
   ])
