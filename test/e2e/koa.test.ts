@@ -77,4 +77,38 @@ describe.each([
     expect(headers).not.toHaveProperty('ratelimit')
     expect(always.headers).toEqual({ 'X-Own': 'own' })
   })
+
+  it.each([
+    ['from its class', () => new Unauthorized('who?')],
+    ['for good', () => Object.defineProperty(unauthorized(), 'headers', { value: challenge })],
+    ['and is sealed', () => Object.seal(Object.assign(unauthorized(), { headers: challenge }))],
+  ])(
+    'R28: an error that has its headers %s is answered with them and with the fields',
+    async (_, make) => {
+      const app = new Koa()
+      app.silent = true
+      app.use(rateLimit({ policy: one }))
+      app.use(() => {
+        throw make()
+      })
+      await using site = await Site.serve(app)
+      const { status, headers } = await site.ask()
+      expect(status).toBe(401)
+      expect(headers['www-authenticate']).toBe('Basic')
+      expect(headers['ratelimit']).toBe('"one";r=0;t=60')
+    },
+  )
 })
+
+const challenge = { 'WWW-Authenticate': 'Basic' }
+
+class Unauthorized extends Error {
+  readonly status = 401
+  get headers() {
+    return challenge
+  }
+}
+
+function unauthorized(): Error {
+  return Object.assign(new Error('who?'), { status: 401 })
+}
