@@ -14,6 +14,7 @@ import type { Store } from '../store.ts'
 import { type Decision, decide } from './decision.ts'
 import { type Degradation, degradation } from './degradation.ts'
 import { DenyCache } from './deny-cache.ts'
+import { policyHints } from './foreign-names.ts'
 import { checkPolicies, type Policy } from './policy.ts'
 import type { Quota, RateLimitStore } from './store.ts'
 import { warnOfSharedDefault } from './unnamed.ts'
@@ -129,16 +130,6 @@ export const limiterRules: Readonly<Record<LimiterOption, Rule>> = {
   }),
   instances: integer(1, 100_000),
 }
-
-/** Where options of one policy, by the names of several packages, belong. */
-export const policyHints: Readonly<Record<string, string>> = Object.fromEntries(
-  ['limit', 'max', 'windowMs', 'duration', 'points', 'capacity', 'refill', 'refillMs'].map(
-    (name) => [
-      name,
-      'say how much and how fast in `policy`: slidingWindow({ limit, windowMs }), tokenBucket({ … }), …',
-    ],
-  ),
-)
 
 type LimiterOption = Exclude<keyof RateLimiterOptions, 'policy'>
 
