@@ -15,6 +15,7 @@ import { type Decision, decide } from './decision.ts'
 import { type Degradation, degradation } from './degradation.ts'
 import { DenyCache } from './deny-cache.ts'
 import { policyHints } from './foreign-names.ts'
+import { keptKey } from './kept-key.ts'
 import { checkPolicies, type Policy } from './policy.ts'
 import type { Quota, RateLimitStore } from './store.ts'
 import { warnOfSharedDefault } from './unnamed.ts'
@@ -211,14 +212,15 @@ class StoreLimiter implements RateLimiter {
     cost: number,
     signal: AbortSignal | undefined,
   ): Decision | Promise<Decision> {
-    const known = this.#denied.get(key, cost)
+    const kept = keptKey(key)
+    const known = this.#denied.get(kept, cost)
     if (known) return decide(this.policies, known, 'cache')
-    const mark = this.#denied.mark(key)
+    const mark = this.#denied.mark(kept)
     const ask = () => this.#store.consume(this.#quota, key, cost)
     return this.#guard.call('rate-limit.consume', ask, signal).then(
       (standings) => {
         const decision = decide(this.policies, standings, 'store')
-        if (!decision.allowed) this.#denied.set(key, cost, standings, mark)
+        if (!decision.allowed) this.#denied.set(kept, cost, standings, mark)
         return decision
       },
       () => {
@@ -230,11 +232,12 @@ class StoreLimiter implements RateLimiter {
 
   /** What makes room must not be hidden by a refusal remembered before, during or after it. */
   async #changing(key: string, operation: string, ask: () => Promise<void>): Promise<void> {
-    this.#denied.clear(key)
+    const kept = keptKey(key)
+    this.#denied.clear(kept)
     try {
       await this.#ask(operation, ask)
     } finally {
-      this.#denied.clear(key)
+      this.#denied.clear(kept)
     }
   }
 
