@@ -79,6 +79,27 @@ describe.each([
   })
 
   it.each([
+    ['let pass', 1],
+    ['refused', 0],
+  ])(
+    'R24: a request that was answered while its decision was awaited, and is then %s, makes no error',
+    async (_, limit) => {
+      const errors: unknown[] = []
+      const app = new Koa()
+      app.on('error', (error) => errors.push(error))
+      const key = (ctx: Context) => {
+        ctx.res.statusCode = 503
+        ctx.res.end('too slow')
+        return 'ann'
+      }
+      app.use(rateLimit({ policy: fixedWindow({ limit, windowMs: 60_000 }), key }))
+      await using site = await Site.serve(app)
+      expect(await site.ask()).toMatchObject({ status: 503, body: 'too slow' })
+      expect(errors).toEqual([])
+    },
+  )
+
+  it.each([
     ['from its class', () => new Unauthorized('who?')],
     ['for good', () => Object.defineProperty(unauthorized(), 'headers', { value: challenge })],
     ['and is sealed', () => Object.seal(Object.assign(unauthorized(), { headers: challenge }))],
