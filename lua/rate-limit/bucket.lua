@@ -31,7 +31,10 @@ local function bucket(extra)
     read = function(key, policy, cost)
       local packed, anchor, spent = pcall('GET', key), now, 0
       if type(packed) == 'string' and #packed == 10 then anchor, spent = unpack('>I6I4', packed) end
-      if anchor > now then anchor = now end -- A clock that was set back must not lock anyone out.
+      if anchor > now then
+        anchor = now
+        noteSetBack(key)
+      end
       local missing, limit = spent - returned(policy, anchor), policy.limit
       if missing <= 0 then anchor, spent, missing = now, 0, 0 end
       return cost <= limit and missing + cost <= limit + extra, anchor, spent
@@ -53,7 +56,11 @@ local function bucket(extra)
     end,
 
     heal = function(key, policy, anchor, spent)
-      keepFor(key, resetMs(policy, anchor, spent))
+      if wasSetBack(key) then
+        storeBucket(key, policy, anchor, spent)
+      else
+        keepFor(key, resetMs(policy, anchor, spent))
+      end
     end,
 
     -- ms since the anchor, units spent since

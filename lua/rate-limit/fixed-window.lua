@@ -5,6 +5,7 @@ algorithms['fixed-window'] = {
   -- State: used, ms left, and whether the TTL must be set (nil: no; `false` where there is no key yet).
   read = function(key, policy, cost)
     local used = tonumber(pcall('GET', key))
+    if used and used % 1 ~= 0 then used = nil end -- not one of ours
     local leftMs = used and call('PTTL', key)
     local windowMs, limit = policy.periodMs, policy.limit
     if not used or leftMs == 0 then return cost <= limit, 0, windowMs, false end

@@ -44,11 +44,20 @@ local function untilLeft(key, policy, log, units)
   return policy.periodMs - age((entry(key, index)))
 end
 
+-- Removes some of the entries that have left the window.
+local function trim(key, log)
+  if log.gone == 0 then return end
+  local trimmed = min(log.gone, TRIM)
+  call('LTRIM', key, trimmed, -1)
+  log.gone, log.length = log.gone - trimmed, log.length - trimmed
+end
+
 algorithms['sliding-log'] = {
   -- State: units in the window, and the log: key, length, newest time, total, `gone` (the newest entry that left) and its total.
   read = function(key, policy, cost)
     local last = pcall('LINDEX', key, -1)
-    if type(last) ~= 'string' or #last ~= 8 then
+    -- A log that is ahead by more than a window, after the clock was set back, must not lock anyone out until then.
+    if type(last) ~= 'string' or #last ~= 8 or age((unpack('>I5I3', last))) < -policy.periodMs then
       return cost <= policy.limit, 0, { key = key, foreign = last, length = 0, newest = now % TIMES, total = 0, gone = 0, before = 0 }
     end
     local newest, total = unpack('>I5I3', last)
@@ -75,17 +84,13 @@ algorithms['sliding-log'] = {
       call('RPUSH', key, added)
       log.length = log.length + 1
     end
-    if log.gone > 0 then
-      local trimmed = min(log.gone, TRIM)
-      call('LTRIM', key, trimmed, -1)
-      log.gone, log.length = log.gone - trimmed, log.length - trimmed
-    end
+    trim(key, log)
     call('PEXPIRE', key, policy.periodMs - age(log.newest))
     return used + cost, log
   end,
 
   -- Takes units from the newest entries, at most TRIM entries in one call; returns what is still to be given back.
-  refund = function(key, policy, cost, used)
+  refund = function(key, policy, cost, used, log)
     if cost >= used then
       call('UNLINK', key)
       return 0
@@ -103,6 +108,7 @@ algorithms['sliding-log'] = {
         time, total, left, popped = earlierTime, earlier, left - spent, popped + 1
       end
     end
+    trim(key, log)
     call('PEXPIRE', key, policy.periodMs - age(time))
     return left
   end,

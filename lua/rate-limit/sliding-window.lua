@@ -19,8 +19,9 @@ algorithms['sliding-window'] = {
       startedAt, previous, current = unpack(size == 12 and '>I6I3I3' or '>I6I5I5', packed)
     end
     local elapsedMs = now - startedAt
-    if elapsedMs < 0 then -- A clock that was set back must not stretch the window.
+    if elapsedMs < 0 then
       startedAt = now
+      noteSetBack(key)
     elseif elapsedMs >= 2 * windowMs or (elapsedMs >= windowMs and current == 0) then
       startedAt, previous, current = now, 0, 0
     elseif elapsedMs >= windowMs then
@@ -47,6 +48,7 @@ algorithms['sliding-window'] = {
   end,
 
   heal = function(key, policy, startedAt, previous, current)
+    if wasSetBack(key) then storeSlidingWindow(key, policy, startedAt, previous, current) end
     local windows = current > 0 and 2 or previous > 0 and 1
     keepFor(key, windows and startedAt + windows * policy.periodMs - now or 0)
   end,

@@ -83,6 +83,21 @@ describe.each([
     expect((await from('198.51.100.1')).status).toBe(429)
   })
 
+  it('R23: a trust function that knows only the hops of its own site does no harm', async () => {
+    const sites = ['127.0.0.1', '198.51.100.1']
+    const app = express()
+    app.set('trust proxy', (ip: string, hop: number) => {
+      if (hop >= sites.length) throw new RangeError(`no hop ${hop}`)
+      return sites[hop] === ip
+    })
+    app.use(rateLimit({ policy: one }))
+    app.get('/', (_req, res) => res.send('welcome'))
+    await using site = await Site.serve(app)
+    expect((await site.ask('/', { headers: { 'X-Forwarded-For': '203.0.113.1' } })).status).toBe(
+      200,
+    )
+  })
+
   it('errors of callbacks reach the application’s error handler, whichever callback', async () => {
     const app = express()
     const broken = new Error('broken')
@@ -101,4 +116,27 @@ describe.each([
     expect(await site.ask('/key')).toMatchObject({ status: 418, body: 'handled' })
     expect(await site.ask('/answer')).toMatchObject({ status: 418, body: 'handled' })
   })
+  it.each([
+    ['let pass', 1],
+    ['refused', 0],
+  ])(
+    'R24: a request that was answered while its decision was awaited, and is then %s, makes no error',
+    async (_, limit) => {
+      const errors: unknown[] = []
+      const app = express()
+      const key = (_req: Request, res: Response) => {
+        res.status(503).end('too slow')
+        return 'ann'
+      }
+      app.use(rateLimit({ policy: fixedWindow({ limit, windowMs: 60_000 }), key }))
+      app.use((_req, _res) => {})
+      app.use((error: unknown, _req: Request, _res: Response, next: NextFunction) => {
+        errors.push(error)
+        next(error)
+      })
+      await using site = await Site.serve(app)
+      expect(await site.ask()).toMatchObject({ status: 503, body: 'too slow' })
+      expect(errors).toEqual([])
+    },
+  )
 })

@@ -77,4 +77,59 @@ describe.each([
     expect(headers).not.toHaveProperty('ratelimit')
     expect(always.headers).toEqual({ 'X-Own': 'own' })
   })
+
+  it.each([
+    ['let pass', 1],
+    ['refused', 0],
+  ])(
+    'R24: a request that was answered while its decision was awaited, and is then %s, makes no error',
+    async (_, limit) => {
+      const errors: unknown[] = []
+      const app = new Koa()
+      app.on('error', (error) => errors.push(error))
+      const key = (ctx: Context) => {
+        ctx.res.statusCode = 503
+        ctx.res.end('too slow')
+        return 'ann'
+      }
+      app.use(rateLimit({ policy: fixedWindow({ limit, windowMs: 60_000 }), key }))
+      await using site = await Site.serve(app)
+      expect(await site.ask()).toMatchObject({ status: 503, body: 'too slow' })
+      expect(errors).toEqual([])
+    },
+  )
+
+  it.each([
+    ['from its class', () => new Unauthorized('who?')],
+    ['for good', () => Object.defineProperty(unauthorized(), 'headers', { value: challenge })],
+    ['and is sealed', () => Object.seal(Object.assign(unauthorized(), { headers: challenge }))],
+  ])(
+    'R28: an error that has its headers %s is answered with them and with the fields',
+    async (_, make) => {
+      const app = new Koa()
+      app.silent = true
+      app.use(rateLimit({ policy: one }))
+      app.use(() => {
+        throw make()
+      })
+      await using site = await Site.serve(app)
+      const { status, headers } = await site.ask()
+      expect(status).toBe(401)
+      expect(headers['www-authenticate']).toBe('Basic')
+      expect(headers['ratelimit']).toBe('"one";r=0;t=60')
+    },
+  )
 })
+
+const challenge = { 'WWW-Authenticate': 'Basic' }
+
+class Unauthorized extends Error {
+  readonly status = 401
+  get headers() {
+    return challenge
+  }
+}
+
+function unauthorized(): Error {
+  return Object.assign(new Error('who?'), { status: 401 })
+}

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { leakyBucket, type Store, subscribe } from '@sluice/express'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
@@ -59,6 +60,26 @@ describe.each(matrix)('R26: the leaky bucket in %s', (_name, framework, backend)
       await decisions(3)
       leaving.abort()
       expect(await left).toBe('left')
+      expect((await last).status).toBe(200)
+      expect(served.map(({ path }) => path)).toEqual(['/first', '/last'])
+    })
+    stop()
+  })
+
+  it('does not bother a handler with requests that came at once on a connection that is gone', async () => {
+    let decided = 0
+    const stop = subscribe('sluice:rate-limit', () => decided++)
+    const decisions = (count: number) => eventually(() => decided === count)
+    const policy = leakyBucket({ capacity: 3, drain: 1, drainMs: DRAIN_MS })
+    await serving({ policy }, async (site) => {
+      await site.ask('/first')
+      const { hostname, port } = new URL(site.url)
+      const leaving = connect(Number(port), hostname)
+      for (const path of ['/a', '/b']) leaving.write(`GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`)
+      await decisions(3)
+      const last = site.ask('/last')
+      await decisions(4)
+      leaving.destroy()
       expect((await last).status).toBe(200)
       expect(served.map(({ path }) => path)).toEqual(['/first', '/last'])
     })

@@ -2,6 +2,7 @@ import { memoryStore } from '@sluice/core'
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { ModelLimiter } from './model-limiter.ts'
+import { museum } from './museum.ts'
 import { playerOf, replay } from './replay.ts'
 import { algorithms, extreme, type Trace, traces, tracesOfSeveral } from './traces.ts'
 
@@ -14,18 +15,24 @@ describe('R1, R2, R3, R4, R7, R8, R9, R11: the memory store decides as the model
     await check(traces(algorithm, extreme), 200)
   })
 
+  test.each(museum)('%s', async (_, trace) => {
+    await decidesAlike(trace)
+  })
+
   test('under several policies at once', async () => {
     await check(tracesOfSeveral(), 400)
   })
 })
 
 async function check(arbitrary: fc.Arbitrary<Trace>, numRuns: number): Promise<void> {
-  const property = fc.asyncProperty(arbitrary, async (trace) => {
-    const clock = { now: 0 }
-    const store = memoryStore({ now: () => clock.now })
-    const actual = playerOf(store.rateLimit, 'subject')
-    await replay(trace, { clock, expected: new ModelLimiter(), actual })
-    await store.close()
-  })
+  const property = fc.asyncProperty(arbitrary, decidesAlike)
   await fc.assert(property, { numRuns: Number(process.env['RUNS'] ?? numRuns) })
+}
+
+async function decidesAlike(trace: Trace): Promise<void> {
+  const clock = { now: 0 }
+  const store = memoryStore({ now: () => clock.now })
+  const actual = playerOf(store.rateLimit, 'subject')
+  await replay(trace, { clock, expected: new ModelLimiter(), actual })
+  await store.close()
 }

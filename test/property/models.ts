@@ -70,17 +70,23 @@ function turned(state: Counts, periodMs: bigint, at: bigint): Counts {
   return { startedAt: state.startedAt + turns * periodMs, previous, current: 0n }
 }
 
-/** Every admitted request of the window. */
-const slidingLog: Model<readonly { readonly at: bigint; readonly cost: bigint }[]> = {
-  spent: (log, { periodMs }, at) =>
-    log.filter((entry) => entry.at + periodMs > at).reduce((sum, { cost }) => sum + cost, 0n),
-  charge: (log = [], _, now, cost) => [...log, { at: now, cost }],
+type Log = readonly { readonly at: bigint; readonly cost: bigint }[]
+
+/** Every admitted request of the window; what has left is forgotten when something changes. */
+const slidingLog: Model<Log> = {
+  spent: (log, rate, at) => inWindow(log, rate, at).reduce((sum, { cost }) => sum + cost, 0n),
+  charge: (log = [], rate, now, cost) => [...inWindow(log, rate, now), { at: now, cost }],
   refund(log, rate, now, cost) {
     const last = log.at(-1)
-    if (!last || last.at + rate.periodMs <= now || cost === 0n) return log
-    if (last.cost > cost) return [...log.slice(0, -1), { ...last, cost: last.cost - cost }]
+    if (!last || last.at + rate.periodMs <= now || cost === 0n) return inWindow(log, rate, now)
+    if (last.cost > cost)
+      return [...inWindow(log.slice(0, -1), rate, now), { ...last, cost: last.cost - cost }]
     return slidingLog.refund(log.slice(0, -1), rate, now, cost - last.cost)
   },
+}
+
+function inWindow(log: Log, { periodMs }: Rate, at: bigint): Log {
+  return log.filter((entry) => entry.at + periodMs > at)
 }
 
 /** What is missing, in parts of 1/periodMs of a unit, comes back at a steady rate. */

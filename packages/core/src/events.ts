@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Channel, channel } from 'node:diagnostics_channel'
+import { ConfigurationError } from './errors.ts'
 import type { IdempotencyEvent } from './idempotency/event.ts'
 import type { Decision } from './rate-limit/decision.ts'
 
@@ -49,6 +50,7 @@ export interface SluiceChannels {
 /**
  * Listens to one of Sluice's diagnostics channels, with the payload's type. Returns the function that stops it.
  *
+ * @throws ConfigurationError (`configuration`) for a channel that there is not.
  * @example
  * ```ts
  * import { subscribe } from '@sluice/core'
@@ -62,6 +64,8 @@ export function subscribe<Name extends keyof SluiceChannels>(
   name: Name,
   listener: (event: SluiceChannels[Name]) => void,
 ): () => void {
+  if (!Object.hasOwn(channels, name))
+    throw new ConfigurationError('subscribe', 'channel', name, Object.keys(channels).join(' or '))
   const handler = (message: unknown) => listener(message as SluiceChannels[Name])
   channels[name].subscribe(handler)
   return () => void channels[name].unsubscribe(handler)

@@ -31,6 +31,13 @@ describe('an event', () => {
     expect(listener).toHaveBeenCalledWith(opened, 'sluice:store')
   })
 
+  it('of a channel that there is not is no event: the channels are named', () => {
+    const subscribeTo: (name: never, listener: () => void) => unknown = subscribe
+    expect(() => subscribeTo('sluice:ratelimit' as never, () => {})).toThrow(
+      'subscribe: `channel` must be sluice:rate-limit or sluice:store, but got "sluice:ratelimit"',
+    )
+  })
+
   it('costs nothing while nobody listens', () => {
     const payload = vi.fn(() => opened)
     emit('sluice:store', payload)

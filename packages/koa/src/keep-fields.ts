@@ -2,26 +2,23 @@ import { rateLimitFieldNames } from '@sluice/core'
 import type { Context } from 'koa'
 
 /**
- * Koa removes every field before it answers an error, save those that the error brings in `headers`. So
- * the error brings the rate limit's, for as long as it is answered: an application may throw one error
- * object many times. What the error brings itself comes first.
+ * Koa removes every field before it answers an error, save those that the error brings in `headers`. Those of
+ * rate limits stay. The error itself is left alone: an application may throw one object many times, or
+ * one that cannot be changed. What the error brings comes first.
  */
 export function keepFields(ctx: Context): void {
   if (kept.has(ctx)) return
   kept.add(ctx)
-  const { onerror } = ctx
+  const { onerror, res } = ctx
   ctx.onerror = (error) => {
-    if (!(error instanceof Error) || !Object.isExtensible(error)) return onerror.call(ctx, error)
-    const own = Object.getOwnPropertyDescriptor(error, 'headers')
-    Object.defineProperty(error, 'headers', {
-      value: { ...fieldsOf(ctx), ...own?.value },
-      configurable: true,
-    })
+    const { removeHeader } = res
+    res.removeHeader = (name) => {
+      if (!names.has(name.toLowerCase())) removeHeader.call(res, name)
+    }
     try {
       onerror.call(ctx, error)
     } finally {
-      if (own) Object.defineProperty(error, 'headers', own)
-      else Reflect.deleteProperty(error, 'headers')
+      res.removeHeader = removeHeader
     }
   }
 }
@@ -29,11 +26,4 @@ export function keepFields(ctx: Context): void {
 /** Requests on which several rate limits saw the error. */
 const kept = new WeakSet<Context>()
 
-function fieldsOf({ res }: Context): Record<string, unknown> {
-  const fields: Record<string, unknown> = {}
-  for (const name of rateLimitFieldNames) {
-    const value = res.getHeader(name)
-    if (value !== undefined) fields[name] = value
-  }
-  return fields
-}
+const names: ReadonlySet<string> = new Set(rateLimitFieldNames.map((name) => name.toLowerCase()))

@@ -23,7 +23,7 @@ export const ioredis: ClientKind = {
   open: (port) => connection(new Redis(port, '127.0.0.1')),
 }
 
-export const nodeRedis: ClientKind = {
+const nodeRedis: ClientKind = {
   name: 'node-redis',
   resends: false,
   open: (port) => {

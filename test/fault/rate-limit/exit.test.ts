@@ -38,7 +38,7 @@ describe.concurrent.each(states)('a service whose Redis $state', ({ begin, rejec
     await using at = await place()
     await begin(at)
     const args = ['--import', 'tsx', SERVICE, String(at.link.port)]
-    const service = spawn(process.execPath, args, { cwd: ROOT })
+    const service = spawn(process.execPath, args, { cwd: ROOT, timeout: 30_000 })
     const [output, errors, [code]] = await Promise.all([
       text(service.stdout),
       text(service.stderr),

@@ -10,7 +10,7 @@ import {
 } from '@sluice/core'
 
 /** The deadline of a store call: the default. */
-export const TIMEOUT_MS = 500
+const TIMEOUT_MS = 500
 /** What settles later than this did not keep its deadline, however busy the machine is. */
 const HUNG_MS = 5 * TIMEOUT_MS
 const LIMIT = 10_000

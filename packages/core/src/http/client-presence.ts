@@ -4,8 +4,12 @@ import type { ServerHttp2Stream } from 'node:http2'
 /**
  * Holds a request until its turn comes; tells false, and frees its timer, when the client leaves before.
  */
-export function waitTurn(response: ServerResponse, delayMs: number): Promise<boolean> {
-  if (response.destroyed || http2StreamOf(response)?.destroyed) return Promise.resolve(false)
+export function waitTurn(
+  request: IncomingMessage,
+  response: ServerResponse,
+  delayMs: number,
+): Promise<boolean> {
+  if (hasLeft(request, response)) return Promise.resolve(false)
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout
     const leave = () => {
@@ -18,7 +22,7 @@ export function waitTurn(response: ServerResponse, delayMs: number): Promise<boo
     }
     const go = () => {
       response.off('close', leave)
-      resolve(true)
+      resolve(!hasLeft(request, response))
     }
     response.once('close', leave)
     sleep(delayMs)
@@ -39,6 +43,11 @@ export function afterAnswer(
     const stream = http2StreamOf(response)
     if (stream ? stream.rstCode === NO_ERROR : !socket.destroyed) then()
   })
+}
+
+/** A response that waits behind others of its connection (pipelining) is not told when that one closes. */
+function hasLeft({ socket }: IncomingMessage, response: ServerResponse): boolean {
+  return response.destroyed || (http2StreamOf(response) ?? socket).destroyed
 }
 
 /** In HTTP/2 a response has a stream of its own, which ends while its connection lives on. */

@@ -70,7 +70,9 @@ function serviceLimits(text: ConstantText, decision: Decision): string {
     if (index > 0) list += ', '
     list += `${text.heads[index++]}${wholeUnits(state.remaining)}`
     // Retry-After must not come before the end of the effective window (draft-11, section 6).
-    const effectiveMs = Math.min(state.nextMs, latest)
+    // A limit of 0 is full with nothing in it: no time brings more.
+    const effectiveMs =
+      state.limit === 0 ? Number.POSITIVE_INFINITY : Math.min(state.nextMs, latest)
     if (effectiveMs < Number.POSITIVE_INFINITY) list += `;t=${secondsUp(effectiveMs)}`
   }
   return list

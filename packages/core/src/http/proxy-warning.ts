@@ -14,7 +14,7 @@ export function warnOfProxy(
   advice: string,
 ): void {
   if (warned || headers['x-forwarded-for'] === undefined) return
-  const reason = reasons[trust()]
+  const reason = reasonFor(trust)
   if (!reason) return
   warned = true
   process.emitWarning(`${explanations[reason]} ${advice}`, {
@@ -22,6 +22,15 @@ export function warnOfProxy(
     code: 'SLUICE_UNTRUSTED_PROXY',
   })
   emit('sluice:rate-limit', () => ({ type: 'untrusted-proxy', reason }))
+}
+
+/** An application's own trust function may not know what to say of a hop that does not exist. */
+function reasonFor(trust: () => ProxyTrust): ProxyEvent['reason'] | undefined {
+  try {
+    return reasons[trust()]
+  } catch {
+    return undefined
+  }
 }
 
 let warned = false

@@ -60,7 +60,8 @@ export class RateLimitGate<Call extends readonly unknown[]> {
     if (!this.#options.enforce) return true
     if (!decision.allowed) return this.#refuse(call, decision)
     if (decision.delayMs === 0) return true
-    return waitTurn(this.#framework.response(...call), decision.delayMs)
+    const framework = this.#framework
+    return waitTurn(framework.request(...call), framework.response(...call), decision.delayMs)
   }
 
   #addressOf(call: Call): string {
@@ -85,6 +86,8 @@ export class RateLimitGate<Call extends readonly unknown[]> {
       enforced: enforce,
     }))
     const response = this.#framework.response(...call)
+    // Somebody who would not wait for the decision has answered.
+    if (response.headersSent) return
     for (const write of this.#writers) write(response, decision, limiter.policies)
     if (!decision.allowed && (enforce || this.#writers.length > 0))
       writeRetryAfter(response, decision)
@@ -93,6 +96,7 @@ export class RateLimitGate<Call extends readonly unknown[]> {
   async #refuse(call: Call, decision: Decision): Promise<false> {
     const { onLimited } = this.#options
     const framework = this.#framework
+    if (framework.response(...call).writableEnded) return false
     if (!onLimited || decision.source === 'closed') {
       framework.send(problemOf(decision), ...call)
       return false

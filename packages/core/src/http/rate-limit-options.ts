@@ -9,11 +9,11 @@ import {
   type Rule,
 } from '../options.ts'
 import type { Decision } from '../rate-limit/decision.ts'
+import { middlewareHints } from '../rate-limit/foreign-names.ts'
 import {
   isLimiter,
   limiterRules,
   type OnStoreFailure,
-  policyHints,
   type RateLimiter,
 } from '../rate-limit/limiter.ts'
 import { checkPolicies, type Policy, policyName, slidingWindow } from '../rate-limit/policy.ts'
@@ -96,7 +96,7 @@ export interface ResolvedOptions<Call extends readonly unknown[]> extends RateLi
 export function resolveOptions<Call extends readonly unknown[]>(
   options: RateLimitOptions<Call>,
 ): ResolvedOptions<Call> {
-  checkOptions('rateLimit', options, rules, hints)
+  checkOptions('rateLimit', options, rules, middlewareHints)
   if (options.limiter) checkLimiter(options.limiter, options)
   const { policy = defaultPolicy, headers = 'draft-11' } = options
   if (typeof policy !== 'function') checkPolicies('rateLimit', policy)
@@ -108,25 +108,6 @@ export function resolveOptions<Call extends readonly unknown[]>(
     enforce: options.enforce ?? true,
     formats: headers === false ? [] : [headers].flat(),
   }
-}
-
-/** What the options of express-rate-limit and koa-ratelimit are called here. */
-const hints: Readonly<Record<string, string>> = {
-  ...policyHints,
-  keyGenerator: 'it is called `key`',
-  id: 'it is called `key`',
-  handler: 'it is called `onLimited`',
-  message: 'answer in your own way with `onLimited`',
-  errorMessage: 'answer in your own way with `onLimited`',
-  standardHeaders: 'it is called `headers`',
-  legacyHeaders: "say `headers: 'legacy'`",
-  disableHeader: 'say `headers: false`',
-  skipSuccessfulRequests: 'give the cost back with `refund`',
-  skipFailedRequests: 'give the cost back with `refund`',
-  passOnStoreError: "say `onStoreFailure: 'open'`",
-  throw: 'answer in your own way with `onLimited`',
-  db: 'it is called `store`: redisStore(client)',
-  driver: 'the store decides: memoryStore() or redisStore(client)',
 }
 
 const defaultPolicy: Policy = slidingWindow({ limit: 100, windowMs: 60_000 })

@@ -1,3 +1,5 @@
+import { detached } from './kept-key.ts'
+
 const IDLE = -1
 
 /** What the memory store keeps of one subject under one policy. */
@@ -74,8 +76,8 @@ export class BoundedSubjects {
   #enter(space: Space, key: string, now: number): Entry {
     this.#reclaim(now)
     if (this.#size >= this.#maxKeys) this.#evict(now)
-    const entry = new Entry(space, key)
-    space.set(key, entry)
+    const entry = new Entry(space, detached(key))
+    space.set(entry.key, entry)
     this.#idle.add(entry)
     this.#size++
     return entry

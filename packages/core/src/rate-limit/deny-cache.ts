@@ -1,3 +1,4 @@
+import { detached } from './kept-key.ts'
 import type { Standing } from './store.ts'
 
 /**
@@ -38,7 +39,7 @@ export class DenyCache {
     if (!costs) {
       if (this.#subjects.size >= MAX_SUBJECTS) dropOldest(this.#subjects)
       costs = new Map()
-      this.#subjects.set(subject, costs)
+      this.#subjects.set(detached(subject), costs)
     }
     if (costs.size >= MAX_COSTS) dropOldest(costs)
     costs.set(cost, { askedAt: mark.at, answeredAt: performance.now(), lastsMs, standings })

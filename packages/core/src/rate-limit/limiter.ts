@@ -1,5 +1,3 @@
-import { ConfigurationError } from '../errors.ts'
-import { memoryStore } from '../memory-store.ts'
 import {
   checkOptions,
   either,
@@ -9,13 +7,11 @@ import {
   required,
   withDefaults,
 } from '../options.ts'
-import { StoreGuard } from '../resilience/guard.ts'
 import type { Store } from '../store.ts'
-import { type Decision, decide } from './decision.ts'
-import { type Degradation, degradation } from './degradation.ts'
-import { DenyCache } from './deny-cache.ts'
+import type { Decision } from './decision.ts'
+import { policyHints } from './foreign-names.ts'
 import { checkPolicies, type Policy } from './policy.ts'
-import type { Quota, RateLimitStore } from './store.ts'
+import { StoreLimiter } from './store-limiter.ts'
 import { warnOfSharedDefault } from './unnamed.ts'
 
 /** What happens while the store cannot be asked; a limiter given here decides instead of it. */
@@ -130,16 +126,6 @@ export const limiterRules: Readonly<Record<LimiterOption, Rule>> = {
   instances: integer(1, 100_000),
 }
 
-/** Where options of one policy, by the names of several packages, belong. */
-export const policyHints: Readonly<Record<string, string>> = Object.fromEntries(
-  ['limit', 'max', 'windowMs', 'duration', 'points', 'capacity', 'refill', 'refillMs'].map(
-    (name) => [
-      name,
-      'say how much and how fast in `policy`: slidingWindow({ limit, windowMs }), tokenBucket({ … }), …',
-    ],
-  ),
-)
-
 type LimiterOption = Exclude<keyof RateLimiterOptions, 'policy'>
 
 /** Whether a value can serve as a {@link RateLimiter}. */
@@ -158,104 +144,13 @@ const rateLimiterRules = {
   policy: required({ expected: 'one or more policies', accepts: (value) => value !== null }),
 }
 
+/** The options of a limiter over their defaults. */
+export type ResolvedLimiterOptions = Omit<RateLimiterOptions, 'policy'> & typeof defaults
+
 const defaults = {
   name: 'default',
   timeoutMs: 500,
   denyCacheMs: 1000,
   onStoreFailure: 'local' as OnStoreFailure,
   instances: 1,
-}
-
-const noOptions: ConsumeOptions = {}
-
-class StoreLimiter implements RateLimiter {
-  readonly name: string
-  readonly policies: readonly Policy[]
-  readonly #quota: Quota
-  readonly #store: RateLimitStore
-  readonly #guard: StoreGuard
-  readonly #denied: DenyCache
-  readonly #degraded: Degradation
-
-  constructor(
-    policies: readonly Policy[],
-    options: Omit<RateLimiterOptions, 'policy'> & typeof defaults,
-  ) {
-    const store = options.store ?? memoryStore()
-    this.name = options.name
-    this.policies = policies
-    this.#quota = { name: options.name, policies }
-    this.#store = store.rateLimit
-    this.#guard = new StoreGuard(options.timeoutMs, store.circuit)
-    this.#denied = new DenyCache(options.denyCacheMs)
-    this.#degraded = degradation(options.onStoreFailure, this.#quota, options.instances)
-  }
-
-  async consume(key: string, { cost = 1, signal }: ConsumeOptions = noOptions): Promise<Decision> {
-    check('consume', key, cost)
-    signal?.throwIfAborted()
-    if (this.#store.remote) return this.#consumeRemote(key, cost, signal)
-    const standings = this.#store.consume(this.#quota, key, cost)
-    return decide(this.policies, Array.isArray(standings) ? standings : await standings, 'store')
-  }
-
-  async peek(key: string, { cost = 1 }: { readonly cost?: number } = {}): Promise<Decision> {
-    check('peek', key, cost)
-    const standings = await this.#ask('peek', () => this.#store.peek(this.#quota, key, cost))
-    return decide(this.policies, standings, 'store')
-  }
-
-  async refund(key: string, cost: number): Promise<void> {
-    check('refund', key, cost)
-    await this.#changing(key, 'refund', () => this.#store.refund(this.#quota, key, cost))
-  }
-
-  async reset(key: string): Promise<void> {
-    check('reset', key, 1)
-    await this.#changing(key, 'reset', () => this.#store.reset(this.#quota, key))
-  }
-
-  #consumeRemote(
-    key: string,
-    cost: number,
-    signal: AbortSignal | undefined,
-  ): Decision | Promise<Decision> {
-    const known = this.#denied.get(key, cost)
-    if (known) return decide(this.policies, known, 'cache')
-    const mark = this.#denied.mark(key)
-    const ask = () => this.#store.consume(this.#quota, key, cost)
-    return this.#guard.call('rate-limit.consume', ask, signal).then(
-      (standings) => {
-        const decision = decide(this.policies, standings, 'store')
-        if (!decision.allowed) this.#denied.set(key, cost, standings, mark)
-        return decision
-      },
-      () => {
-        if (signal?.aborted) throw signal.reason
-        return this.#degraded(key, cost)
-      },
-    )
-  }
-
-  /** What makes room must not be hidden by a refusal remembered before, during or after it. */
-  async #changing(key: string, operation: string, ask: () => Promise<void>): Promise<void> {
-    this.#denied.clear(key)
-    try {
-      await this.#ask(operation, ask)
-    } finally {
-      this.#denied.clear(key)
-    }
-  }
-
-  #ask<T>(operation: string, ask: () => Promise<T>): Promise<T> {
-    return this.#store.remote ? this.#guard.call(`rate-limit.${operation}`, ask) : ask()
-  }
-}
-
-/** Checked before anything is sent, so that a wrong call charges nothing. */
-function check(owner: string, key: unknown, cost: unknown): void {
-  if (typeof key !== 'string' || key === '')
-    throw new ConfigurationError(owner, 'key', key, 'a non-empty string')
-  if (!Number.isSafeInteger(cost) || Number(cost) < 1)
-    throw new ConfigurationError(owner, 'cost', cost, 'an integer of at least 1')
 }

@@ -1,5 +1,6 @@
 import { algorithmOf, fits, remaining, standing } from './algorithms/standing.ts'
 import { BoundedSubjects, type Space, type Subject } from './bounded-subjects.ts'
+import { keptKey } from './kept-key.ts'
 import type { Policy } from './policy.ts'
 import type { Quota, RateLimitStore, Standing } from './store.ts'
 
@@ -25,19 +26,20 @@ export class MemoryRateLimitStore implements RateLimitStore {
 
   consume(quota: Quota, subject: string, cost: number): readonly Standing[] {
     const now = Math.floor(this.#now())
+    const key = keptKey(subject)
     const spaces = this.#spacesOf(quota)
     if (spaces.length === 1) {
-      const only = this.#seeOne(spaces[0] as PolicySpace, subject, now, cost)
-      return [this.#settle(only, subject, now, cost, only.allowed)]
+      const only = this.#seeOne(spaces[0] as PolicySpace, key, now, cost)
+      return [this.#settle(only, key, now, cost, only.allowed)]
     }
-    const seen = this.#see(quota, subject, now, cost)
+    const seen = this.#see(quota, key, now, cost)
     const all = seen.every(isAdmitted)
-    return seen.map((one) => this.#settle(one, subject, now, cost, all))
+    return seen.map((one) => this.#settle(one, key, now, cost, all))
   }
 
   async peek(quota: Quota, subject: string, cost: number): Promise<readonly Standing[]> {
     const now = Math.floor(this.#now())
-    const seen = this.#see(quota, subject, now, cost)
+    const seen = this.#see(quota, keptKey(subject), now, cost)
     const all = seen.every(isAdmitted)
     return seen.map(({ policy, state, allowed }) => {
       const delayMs = all ? algorithmOf(policy).delayMs(state, policy, now, 0) : 0
@@ -47,16 +49,18 @@ export class MemoryRateLimitStore implements RateLimitStore {
 
   async refund(quota: Quota, subject: string, cost: number): Promise<void> {
     const now = Math.floor(this.#now())
-    for (const { policy, space, stored, state } of this.#see(quota, subject, now, cost)) {
+    const key = keptKey(subject)
+    for (const { policy, space, stored, state } of this.#see(quota, key, now, cost)) {
       if (!stored) continue
       const after = algorithmOf(policy).refund(state, policy, now, cost)
-      if (after === undefined) this.#subjects.delete(space, subject)
-      else this.#write(space, subject, after, policy, now)
+      if (after === undefined) this.#subjects.delete(space, key)
+      else this.#write(space, key, after, policy, now)
     }
   }
 
   async reset(quota: Quota, subject: string): Promise<void> {
-    for (const { space } of this.#spacesOf(quota)) this.#subjects.delete(space, subject)
+    const key = keptKey(subject)
+    for (const { space } of this.#spacesOf(quota)) this.#subjects.delete(space, key)
   }
 
   close(): void {
@@ -64,42 +68,42 @@ export class MemoryRateLimitStore implements RateLimitStore {
     this.#sweeper = undefined
   }
 
-  #see(quota: Quota, subject: string, now: number, cost: number): Seen[] {
-    return this.#spacesOf(quota).map((one) => this.#seeOne(one, subject, now, cost))
+  #see(quota: Quota, key: string, now: number, cost: number): Seen[] {
+    return this.#spacesOf(quota).map((one) => this.#seeOne(one, key, now, cost))
   }
 
-  #seeOne({ policy, space }: PolicySpace, subject: string, now: number, cost: number): Seen {
-    const stored = this.#subjects.get(space, subject, now)
+  #seeOne({ policy, space }: PolicySpace, key: string, now: number, cost: number): Seen {
+    const stored = this.#subjects.get(space, key, now)
     const state = algorithmOf(policy).read(stored?.state, policy, now)
     return { policy, space, stored, state, allowed: fits(state, policy, now, cost) }
   }
 
   /** Charges one policy, if all admit the cost, and says where it stands then. */
-  #settle(seen: Seen, subject: string, now: number, cost: number, all: boolean): Standing {
+  #settle(seen: Seen, key: string, now: number, cost: number, all: boolean): Standing {
     const { policy, space, stored, state, allowed } = seen
     if (!all) {
-      if (stored) this.#refuse(space, subject, stored, state, policy, now)
+      if (stored) this.#refuse(space, key, stored, state, policy, now)
       return standing(state, policy, now, { allowed, cost, delayMs: 0 })
     }
     const algorithm = algorithmOf(policy)
     const after = algorithm.charge(state, policy, now, cost)
-    this.#write(space, subject, after, policy, now)
+    this.#write(space, key, after, policy, now)
     const delayMs = algorithm.delayMs(after, policy, now, cost)
     return standing(after, policy, now, { allowed, cost, delayMs })
   }
 
-  #write(space: Space, subject: string, state: unknown, policy: Policy, now: number): void {
+  #write(space: Space, key: string, state: unknown, policy: Policy, now: number): void {
     const { keepMs, resetMs } = algorithmOf(policy)
     const expiresAt = now + (keepMs ?? resetMs)(state, policy, now)
     const refusedUntil = overUntil(state, policy, now)
-    this.#subjects.set(space, subject, { state, expiresAt, refusedUntil }, now)
+    this.#subjects.set(space, key, { state, expiresAt, refusedUntil }, now)
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
   }
 
   /** A refusal spends nothing, so it moves nothing on; but what is stored is kept for as long as it counts by this policy. */
   #refuse(
     space: Space,
-    subject: string,
+    key: string,
     stored: Subject,
     state: unknown,
     policy: Policy,
@@ -111,7 +115,7 @@ export class MemoryRateLimitStore implements RateLimitStore {
     const mustStay = resetAt > stored.expiresAt + CLOCK_SLACK_MS
     const expiresAt = refused || mustStay ? resetAt : stored.expiresAt
     const refusedUntil = overUntil(state, policy, now)
-    this.#subjects.set(space, subject, { state: after, expiresAt, refusedUntil }, now)
+    this.#subjects.set(space, key, { state: after, expiresAt, refusedUntil }, now)
   }
 
   #sweep(): void {

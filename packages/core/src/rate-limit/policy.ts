@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../errors.ts'
 import { checkOptions, duration, integer, MAX_AMOUNT, type Rule, required } from '../options.ts'
+import { bucketHints, windowHints } from './foreign-names.ts'
 
 /** The five ways to count. */
 export type Algorithm =
@@ -91,7 +92,7 @@ export function slidingWindow(options: WindowOptions): Policy {
 }
 
 /**
- * Remembers every admitted request of the window: exact at every position of it, for up to 12 bytes a request.
+ * Remembers every admitted request of the window: exact at every position of it, for 8 bytes a request.
  *
  * @throws ConfigurationError (`configuration`) for an option that is missing, unknown or out of range (`limit` at most 100,000).
  * @example
@@ -115,12 +116,13 @@ export function slidingLog(options: WindowOptions): Policy {
  * ```
  */
 export function tokenBucket(options: TokenBucketOptions): Policy {
-  checkOptions('tokenBucket', options, {
+  const rules = {
     capacity: required(amount(0)),
     refill: required(amount(1)),
     refillMs: required(duration(1)),
     name: policyName,
-  })
+  }
+  checkOptions('tokenBucket', options, rules, bucketHints('refillMs'))
   return bucketPolicy('token-bucket', options, options.refill, options.refillMs)
 }
 
@@ -136,12 +138,13 @@ export function tokenBucket(options: TokenBucketOptions): Policy {
  * ```
  */
 export function leakyBucket(options: LeakyBucketOptions): Policy {
-  checkOptions('leakyBucket', options, {
+  const rules = {
     capacity: required(amount(0)),
     drain: required(amount(1)),
     drainMs: required(duration(1)),
     name: policyName,
-  })
+  }
+  checkOptions('leakyBucket', options, rules, bucketHints('drainMs'))
   return bucketPolicy('leaky-bucket', options, options.drain, options.drainMs)
 }
 
@@ -220,11 +223,12 @@ function windowPolicy(
   options: WindowOptions,
   max: number,
 ): Policy {
-  checkOptions(owner, options, {
+  const rules = {
     limit: required(integer(0, max)),
     windowMs: required(duration(1)),
     name: policyName,
-  })
+  }
+  checkOptions(owner, options, rules, windowHints)
   const { limit, windowMs, name = algorithm } = options
   return freeze({ algorithm, name, limit, windowMs, rate: { amount: limit, periodMs: windowMs } })
 }

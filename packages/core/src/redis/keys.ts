@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { digest } from '../digest.ts'
 
 /**
  * One caller-supplied part of a key, as plain ASCII without `{ } : * ? [ ] \ %` or white space in it, so that no
@@ -14,15 +14,10 @@ const LONGEST = 100
 const PLAIN = /^[A-Za-z0-9._@/+=~,;!&-]{1,100}$/
 const NOT_PLAIN = /[^A-Za-z0-9._@/+=~,;!&-]/g
 
-/** By UTF-16 unit, so that lone surrogates stay distinct too: `%` and two digits, or `%u` and four. */
+/** By UTF-16 unit, as a digest reads it: `%` and two digits, or `%u` and four, and so never what begins a digest. */
 function escapeUnit(unit: string): string {
   const code = unit.charCodeAt(0)
   return code < 256
     ? `%${code.toString(16).padStart(2, '0')}`
     : `%u${code.toString(16).padStart(4, '0')}`
-}
-
-/** `%h` begins no escape, so a hash is no other input's escaped form. */
-function digest(input: string): string {
-  return `%h${createHash('sha256').update(Buffer.from(input, 'utf16le')).digest('base64url')}`
 }

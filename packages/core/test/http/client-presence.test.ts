@@ -14,7 +14,7 @@ afterEach(() => {
 describe('R26: a request that waits for its turn', () => {
   it('goes on when its time has come, and not before', async () => {
     const turn = vi.fn()
-    const waiting = waitTurn(response(), 250).then(turn)
+    const waiting = waitTurn(...exchange(), 250).then(turn)
     await vi.advanceTimersByTimeAsync(249)
     expect(turn).not.toHaveBeenCalled()
     await vi.advanceTimersByTimeAsync(1)
@@ -23,8 +23,8 @@ describe('R26: a request that waits for its turn', () => {
   })
 
   it('does not go on when its client has left, and frees its timer', async () => {
-    const left = response()
-    const waiting = waitTurn(left, 250)
+    const [request, left] = exchange()
+    const waiting = waitTurn(request, left, 250)
     expect(vi.getTimerCount()).toBe(1)
     left.emit('close')
     expect(vi.getTimerCount()).toBe(0)
@@ -32,16 +32,16 @@ describe('R26: a request that waits for its turn', () => {
   })
 
   it('does not even begin when the client left while the store was asked', async () => {
-    const left = response()
+    const [request, left] = exchange()
     left.destroy()
-    expect(await waitTurn(left, 250)).toBe(false)
+    expect(await waitTurn(request, left, 250)).toBe(false)
     expect(vi.getTimerCount()).toBe(0)
   })
 
   it('leaves nothing behind on its response', async () => {
-    const kept = response()
+    const [request, kept] = exchange()
     const before = kept.listenerCount('close')
-    const waiting = waitTurn(kept, 250)
+    const waiting = waitTurn(request, kept, 250)
     await vi.advanceTimersByTimeAsync(250)
     await waiting
     expect(kept.listenerCount('close')).toBe(before)
@@ -50,7 +50,7 @@ describe('R26: a request that waits for its turn', () => {
   it('waits longer than one timer can', async () => {
     const turn = vi.fn()
     const days = 30 * 86_400_000
-    void waitTurn(response(), days).then(turn)
+    void waitTurn(...exchange(), days).then(turn)
     await vi.advanceTimersByTimeAsync(days - 1)
     expect(turn).not.toHaveBeenCalled()
     await vi.advanceTimersByTimeAsync(1)
@@ -58,6 +58,7 @@ describe('R26: a request that waits for its turn', () => {
   })
 })
 
-function response(): ServerResponse {
-  return new ServerResponse(new IncomingMessage(new Socket()))
+function exchange(): [IncomingMessage, ServerResponse] {
+  const request = new IncomingMessage(new Socket())
+  return [request, new ServerResponse(request)]
 }

@@ -37,6 +37,12 @@ describe('the fields of draft-11', () => {
     expect(response.getHeader('RateLimit')).toBe('"minute";r=50;t=30, "daily";r=900;t=1')
   })
 
+  it('R20: name no time after which more comes where none ever will', () => {
+    const none = fixedWindow({ name: 'none', limit: 0, windowMs: 60_000 })
+    const response = answer(decisionOf([none], [{ remaining: 0, nextMs: 0 }]), [none])
+    expect(response.getHeader('RateLimit')).toBe('"none";r=0')
+  })
+
   it('R20: parse strictly, whatever the policies and numbers are', () => {
     fc.assert(
       fc.property(

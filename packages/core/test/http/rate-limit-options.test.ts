@@ -1,3 +1,5 @@
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { type RateLimitOptions, resolveOptions } from '../../src/http/rate-limit-options.ts'
 import {
@@ -58,6 +60,16 @@ describe('the options of rateLimit()', () => {
     expect(refusal({ onLimit: () => {} }).message).toMatch(/`onLimit` .*did you mean `onLimited`/)
   })
 
+  it('say what is wrong when rateLimit was mounted without being called', () => {
+    const request = new IncomingMessage(new Socket())
+    expect(refusal(request).message).toContain('write app.use(rateLimit())')
+    expect(refusal({ request, response: {} }).message).toContain('write app.use(rateLimit())')
+  })
+
+  it('say where a policy goes that was given alone', () => {
+    expect(refusal({ ...policy }).message).toContain('a policy goes into `policy`')
+  })
+
   it.each([
     { policy },
     { name: 'a' },
@@ -80,7 +92,7 @@ describe('the options of rateLimit()', () => {
   })
 })
 
-function refusal(options: Record<string, unknown>): ConfigurationError {
+function refusal(options: object): ConfigurationError {
   try {
     resolveOptions(options as RateLimitOptions<[]>)
   } catch (error) {

@@ -63,6 +63,15 @@ describe('R12: bounded subjects', () => {
     expect([...space.keys()].sort()).toEqual(['first', 'fourth', 'third'])
   })
 
+  it('let one go whose refusal is over before one that is idle', () => {
+    const subjects = new BoundedSubjects(2)
+    const space = subjects.space('a')
+    subjects.set(space, 'idle', idle, 0)
+    subjects.set(space, 'ended', { ...idle, refusedUntil: 50 }, 0)
+    subjects.set(space, 'fresh', idle, 50)
+    expect([...space.keys()]).toEqual(['idle', 'fresh'])
+  })
+
   it('let none go that is over its limit while another remains, and else the one whose refusal ends soonest', () => {
     const key = fc.integer({ min: 0, max: 30 })
     const untilMs = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 60 }))

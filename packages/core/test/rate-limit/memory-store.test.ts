@@ -106,6 +106,24 @@ it('R12: no timer holds the process open', async () => {
   expect([code, signal]).toEqual([0, null])
 }, 20_000)
 
+it('R4: counts in whole milliseconds, whatever fractions its clock has', async () => {
+  let now = 0.7
+  const store = memoryStore({ now: () => now })
+  const limiter = createRateLimiter({
+    name: 'a',
+    store,
+    policy: slidingLog({ limit: 1, windowMs: 10 }),
+  })
+  await limiter.consume('a')
+  now = 3.2
+  const { retryAfterMs, resetMs } = await limiter.consume('a')
+  expect([retryAfterMs, resetMs]).toEqual([7, 7])
+  now = 3.2 + 6
+  expect(await limiter.consume('a')).toMatchObject({ allowed: false })
+  now = 3.2 + 7
+  expect(await limiter.consume('a')).toMatchObject({ allowed: true })
+})
+
 it('counts on the process clock, which nobody can set, when no clock is given', async () => {
   vi.useFakeTimers({ now: 0, toFake: ['Date'] })
   try {

@@ -48,9 +48,10 @@ describe.each(Object.entries(windows))('%s', (name, make) => {
   it('suggests the option that was meant', () => {
     const options = { limit: 1, window: 1000 } as never
     expect(() => make(options)).toThrow('did you mean `windowMs`?')
-    expect(() => make({ limit: 1, windowMs: 1, max: 5 } as never)).toThrow(
+    expect(() => make({ limit: 1, windowMs: 1, burst: 5 } as never)).toThrow(
       'known are limit, windowMs, name',
     )
+    expect(() => make({ max: 5, windowMs: 1 } as never)).toThrow('it is called `limit`')
     for (const wrong of [undefined, null, 5, 'x', []])
       expectError(() => make(wrong as never), name, 'options')
   })
