@@ -171,7 +171,7 @@ describe.each(frameworks)('in $name', (framework) => {
       return leaving(
         {},
         (turn, left) => {
-          turn.res.on('close', () => closed.push(turn.res.writableEnded))
+          turn.res.on('close', () => closed.push(turn.res.writableEnded && turn.res.destroyed))
           return left.then(() => turn.raw((res) => res.end('late')))
         },
         async ({ state }) => {

@@ -53,6 +53,16 @@ export const ways: readonly Way[] = [
     content: 'odd',
     answer: (turn) => turn.raw((res) => res.writeHead(299, 'Odd', { 'X-Odd': 'yes' }).end('odd')),
   },
+  {
+    name: 'res.writeHead() over fields that were set before',
+    content: 'over',
+    answer: (turn) =>
+      turn.raw((res) => {
+        res.setHeader('X-Step', ['one', 'two'])
+        res.setHeader('X-Kept', 'yes')
+        res.writeHead(200, { 'x-step': 'three', 'Content-Type': 'text/plain' }).end('over')
+      }),
+  },
   { name: 'res.end()', content: '', answer: (turn) => turn.raw((res) => res.end()) },
   {
     name: 'res.end(text, encoding)',
