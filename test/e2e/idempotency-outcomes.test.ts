@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
+import { RedisServer } from '../support/redis-server.ts'
 import { frameworks } from './idempotency/apps.ts'
 import { problemCode } from './idempotency/client.ts'
 import { countingOn } from './idempotency/counting.ts'
@@ -222,5 +223,27 @@ describe.each(frameworks)('in $name', (framework) => {
     })
     await app.ask({ key: 'k' })
     expect(watched.settlements).toEqual(['absent'])
+  })
+
+  it('I14: a store that goes away while the handler runs costs the response one deadline at most', async () => {
+    await using redis = await RedisServer.start()
+    const client = new Redis(redis.port)
+    client.on('error', () => {})
+    const store = redisStore(client)
+    await using app = await counting({
+      store,
+      timeoutMs: 100,
+      handler: async (turn) => {
+        redis.pause()
+        turn.json({ charged: true })
+      },
+    })
+    expect(await app.ask({ key: 'k' })).toMatchObject({ status: 200, text: '{"charged":true}' })
+    redis.resume()
+    const completed = async () => (await app.ask({ key: 'k' })).text === '{"charged":true}'
+    await eventually(completed)
+    expect(app.runs()).toBe(1)
+    client.disconnect()
+    await store.close()
   })
 })

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { Turn } from './apps.ts'
+import type { Turn } from './turns.ts'
 
 /** A way to answer, and the content that the client must get. */
 export interface Way {

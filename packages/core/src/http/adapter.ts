@@ -3,7 +3,8 @@
  *
  * @packageDocumentation
  */
-export { type IdempotencyFramework, IdempotencyGate } from './idempotency-gate.ts'
+export type { IdempotencyFramework } from './idempotency-framework.ts'
+export { IdempotencyGate } from './idempotency-gate.ts'
 export type { IdempotencyGateOptions } from './idempotency-options.ts'
 export type { Problem } from './problem.ts'
 export type { ProxyTrust } from './proxy-warning.ts'
