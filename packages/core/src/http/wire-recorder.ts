@@ -5,7 +5,14 @@ import { ConnectionGuard, type Exchange } from './connection-guard.ts'
 import { close, headersSentError, lookEnded } from './held-response.ts'
 import { PipedSources } from './piped-sources.ts'
 import { contentLengthOf, type Head, isEventStream, readHead } from './response-head.ts'
-import { canEnd, isChunk, isFunction, override, type ResponseMethods } from './response-methods.ts'
+import {
+  canEnd,
+  isChunk,
+  isFunction,
+  override,
+  type ResponseMethods,
+  tellWritten,
+} from './response-methods.ts'
 import type { WireListener } from './wire-listener.ts'
 
 /**
@@ -97,11 +104,7 @@ export class WireRecorder implements Exchange {
     if (this.#phase === 'done' || !isChunk(chunk)) return this.#below.write(args)
     const head = this.#sendHead()
     this.#add(head, chunk, encoding)
-    if (this.#gone && !this.#response.destroyed) {
-      const written = args.findLast(isFunction)
-      if (written) process.nextTick(written)
-      return true
-    }
+    if (this.#gone && !this.#response.destroyed) return tellWritten(args)
     if (!this.#isWhole(head)) return this.#below.write(args)
     this.#hold(head, () => this.#below.write(args))
     return true
