@@ -2,10 +2,11 @@ import { PassThrough, pipeline } from 'node:stream'
 import { memoryStore } from '@sluice/express'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { frameworks, type Handler, rawly } from './idempotency/apps.ts'
+import { frameworks } from './idempotency/apps.ts'
 import { post } from './idempotency/client.ts'
 import { inspector } from './idempotency/inspector.ts'
 import { RawClient } from './idempotency/raw-client.ts'
+import { type Handler, rawly } from './idempotency/turns.ts'
 
 const tick = () => new Promise(setImmediate)
 

@@ -3,10 +3,11 @@ import { PassThrough, pipeline, Readable } from 'node:stream'
 import { memoryStore, type Store } from '@sluice/express'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { type AppOptions, frameworks, type Turn } from './idempotency/apps.ts'
+import { type AppOptions, frameworks } from './idempotency/apps.ts'
 import { post } from './idempotency/client.ts'
 import { inspector } from './idempotency/inspector.ts'
 import { RawClient } from './idempotency/raw-client.ts'
+import type { Turn } from './idempotency/turns.ts'
 
 const tick = () => new Promise(setImmediate)
 
@@ -171,7 +172,7 @@ describe.each(frameworks)('in $name', (framework) => {
       return leaving(
         {},
         (turn, left) => {
-          turn.res.on('close', () => closed.push(turn.res.writableEnded))
+          turn.res.on('close', () => closed.push(turn.res.writableEnded && turn.res.destroyed))
           return left.then(() => turn.raw((res) => res.end('late')))
         },
         async ({ state }) => {

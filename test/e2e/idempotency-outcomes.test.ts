@@ -5,10 +5,12 @@ import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
+import { RedisServer } from '../support/redis-server.ts'
 import { frameworks } from './idempotency/apps.ts'
 import { problemCode } from './idempotency/client.ts'
 import { countingOn } from './idempotency/counting.ts'
 import { RawClient } from './idempotency/raw-client.ts'
+import { slowStore } from './idempotency/slow-store.ts'
 
 describe.each(frameworks)('in $name', (framework) => {
   const counting = countingOn(framework)
@@ -162,7 +164,10 @@ describe.each(frameworks)('in $name', (framework) => {
 
   it('I15: a client that leaves while it waits claims nothing', async () => {
     const events = new EventEmitter()
+    const watched = slowStore()
+    watched.go()
     await using app = await counting({
+      store: watched.store,
       onConcurrent: { waitMs: 5000 },
       handler: async (turn) => {
         events.emit('begun')
@@ -181,8 +186,64 @@ describe.each(frameworks)('in $name', (framework) => {
     const [request] = await waiting
     await waiter.leave()
     await eventually(() => request.socket.closed)
+    const claims = () => watched.calls.filter((call) => call === 'claim').length
+    const claimed = claims()
     events.emit('go')
     await owner.end()
     expect((await app.ask({ key: 'k', body: '{}' })).text).toBe('{"run":2}')
+    // Its own claim, and none of the waiter's.
+    expect(claims() - claimed).toBe(1)
+  })
+
+  it('I9: a client that left while its key was claimed starts nothing, and leaves the key free', async () => {
+    const slow = slowStore('claim')
+    await using app = await counting({ store: slow.store })
+    const asked = slow.asked()
+    const arrived = once(app.site.server, 'request') as Promise<[IncomingMessage]>
+    await using client = await RawClient.to(app.site)
+    client.post('k')
+    const [[request]] = await Promise.all([arrived, asked])
+    await client.leave()
+    await eventually(() => request.socket.closed)
+    slow.go()
+    await eventually(() => expect(slow.settlements).toEqual(['absent']))
+    expect(app.runs()).toBe(0)
+    expect((await app.ask({ key: 'k', body: '{}' })).text).toBe('{"run":1}')
+  })
+
+  it('I10: after release(), nothing is settled any more', async () => {
+    const watched = slowStore()
+    watched.go()
+    await using app = await counting({
+      store: watched.store,
+      handler: async (turn) => {
+        await turn.idempotency?.release()
+        turn.json({})
+      },
+    })
+    await app.ask({ key: 'k' })
+    expect(watched.settlements).toEqual(['absent'])
+  })
+
+  it('I14: a store that goes away while the handler runs costs the response one deadline at most', async () => {
+    await using redis = await RedisServer.start()
+    const client = new Redis(redis.port)
+    client.on('error', () => {})
+    const store = redisStore(client)
+    await using app = await counting({
+      store,
+      timeoutMs: 100,
+      handler: async (turn) => {
+        redis.pause()
+        turn.json({ charged: true })
+      },
+    })
+    expect(await app.ask({ key: 'k' })).toMatchObject({ status: 200, text: '{"charged":true}' })
+    redis.resume()
+    const completed = async () => (await app.ask({ key: 'k' })).text === '{"charged":true}'
+    await eventually(completed)
+    expect(app.runs()).toBe(1)
+    client.disconnect()
+    await store.close()
   })
 })

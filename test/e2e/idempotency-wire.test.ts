@@ -2,10 +2,11 @@ import { Readable } from 'node:stream'
 import { memoryStore } from '@sluice/express'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { frameworks, type Handler, rawly } from './idempotency/apps.ts'
+import { frameworks } from './idempotency/apps.ts'
 import { post } from './idempotency/client.ts'
 import { RawClient } from './idempotency/raw-client.ts'
 import { slowStore } from './idempotency/slow-store.ts'
+import { type Handler, rawly } from './idempotency/turns.ts'
 import { ways } from './idempotency/ways.ts'
 
 const _tick = () => new Promise(setImmediate)

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import type { Turn } from './apps.ts'
+import type { Turn } from './turns.ts'
 
 /** A way to answer, and the content that the client must get. */
 export interface Way {
@@ -52,6 +52,16 @@ export const ways: readonly Way[] = [
     name: 'a status that nobody registered',
     content: 'odd',
     answer: (turn) => turn.raw((res) => res.writeHead(299, 'Odd', { 'X-Odd': 'yes' }).end('odd')),
+  },
+  {
+    name: 'res.writeHead() over fields that were set before',
+    content: 'over',
+    answer: (turn) =>
+      turn.raw((res) => {
+        res.setHeader('X-Step', ['one', 'two'])
+        res.setHeader('X-Kept', 'yes')
+        res.writeHead(200, { 'x-step': 'three', 'Content-Type': 'text/plain' }).end('over')
+      }),
   },
   { name: 'res.end()', content: '', answer: (turn) => turn.raw((res) => res.end()) },
   {

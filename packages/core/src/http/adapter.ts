@@ -5,7 +5,8 @@
  */
 
 export type { Framework } from './framework.ts'
-export { type IdempotencyFramework, IdempotencyGate } from './idempotency-gate.ts'
+export type { IdempotencyFramework } from './idempotency-framework.ts'
+export { IdempotencyGate } from './idempotency-gate.ts'
 export type { IdempotencyGateOptions } from './idempotency-options.ts'
 export type { Problem } from './problem.ts'
 export type { ProxyTrust } from './proxy-warning.ts'

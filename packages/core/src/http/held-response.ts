@@ -32,6 +32,14 @@ export function lookEnded(response: ServerResponse): () => void {
   }
 }
 
+/** Tells a response what Node.js would have told it when its client left. */
+export function close(response: ServerResponse): void {
+  if (response.destroyed) return
+  response.destroyed = true
+  Reflect.set(response, '_closed', true)
+  response.emit('close')
+}
+
 /** What Node.js throws for a head that is on its way. */
 export function headersSentError(action: string): Error {
   const error = new Error(`Cannot ${action} headers after they are sent to the client`)

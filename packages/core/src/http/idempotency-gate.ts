@@ -1,12 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import {
-  ConfigurationError,
-  IdempotencyBodyNotCapturedError,
-  StoreUnavailableError,
-} from '../errors.ts'
+import { StoreUnavailableError } from '../errors.ts'
 import { emit } from '../events.ts'
 import { hashSubject } from '../idempotency/execution.ts'
-import { fingerprintOf, fingerprintWith } from '../idempotency/fingerprint.ts'
 import {
   type Begun,
   createIdempotency,
@@ -15,42 +10,18 @@ import {
 } from '../idempotency/idempotency.ts'
 import type { StoredResponse } from '../idempotency/record.ts'
 import { warnOfCookies } from './cookie-warning.ts'
+import type { IdempotencyFramework } from './idempotency-framework.ts'
 import { readKey } from './idempotency-key.ts'
 import {
   type IdempotencyGateOptions,
   type ResolvedIdempotencyOptions,
   resolveIdempotencyOptions,
 } from './idempotency-options.ts'
-import {
-  type IdempotencyProblem,
-  idempotencyProblem,
-  type ProblemCode,
-} from './idempotency-problem.ts'
-import { ProtectedRun, type RequestIdempotency } from './protected-run.ts'
-import { prepareReplay, type Replay } from './replay.ts'
-import {
-  type CapturedContent,
-  contentOf,
-  isEmptyAfterAll,
-  type KnownContent,
-} from './request-content.ts'
+import { idempotencyProblem, type ProblemCode } from './idempotency-problem.ts'
+import { ProtectedRun } from './protected-run.ts'
+import { prepareReplay } from './replay.ts'
+import { fingerprintFor, scopeOf } from './request-claim.ts'
 import { secondsUp } from './seconds.ts'
-
-/** All that an adapter says of its framework. `Call` is what the framework calls a handler with. */
-export interface IdempotencyFramework<Call extends readonly unknown[]> {
-  request(...call: Call): IncomingMessage
-  response(...call: Call): ServerResponse
-  /** Path and query as the client sent them, whatever routers made of them. */
-  originalUrl(...call: Call): string
-  /** What the application has of the body. */
-  content(...call: Call): CapturedContent
-  /** Which parser to add for a content type: the middle of an error message. */
-  parserAdvice(contentType: string): string
-  /** Puts the handle where handlers find it. */
-  keep(handle: RequestIdempotency, ...call: Call): void
-  send(problem: IdempotencyProblem, ...call: Call): void
-  replay(replay: Replay, ...call: Call): void
-}
 
 /** Idempotency in front of handlers: all that Express, Koa and their like have in common. */
 export class IdempotencyGate<Call extends readonly unknown[]> {
@@ -79,8 +50,8 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
       return this.#options.required ? this.#refuse(call, 'idempotency-key-missing') : true
     seen.add(request)
     const { key } = field
-    const scope = await this.#scopeOf(call)
-    const fingerprint = await this.#fingerprintOf(call)
+    const scope = await scopeOf(this.#options, call)
+    const fingerprint = await fingerprintFor(this.#framework, this.#options, call)
     if (fingerprint === undefined) return this.#refuse(call, 'idempotency-body-too-deep')
     return this.#begin(call, { key, scope, fingerprint })
   }
@@ -89,43 +60,6 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
     if (!this.#options.protects.has(request.method ?? '')) return false
     // Node.js sets it only where the server listens for upgrades. A second gate on the way leaves it to the first.
     return !Reflect.get(request, 'upgrade') && !seen.has(request)
-  }
-
-  async #scopeOf(call: Call): Promise<string | undefined> {
-    if (!this.#options.scope) return undefined
-    const scope: unknown = await this.#options.scope(...call)
-    if (typeof scope === 'string' && scope !== '') return scope
-    throw new ConfigurationError(
-      'idempotency',
-      'scope',
-      scope,
-      'a function that gives a non-empty string',
-    )
-  }
-
-  async #fingerprintOf(call: Call): Promise<string | undefined> {
-    const { method = '', headers } = this.#framework.request(...call)
-    const url = this.#framework.originalUrl(...call)
-    if (this.#options.fingerprint)
-      return fingerprintWith(checkOwn(await this.#options.fingerprint(...call)), { method, url })
-    const content = await this.#contentOf(call)
-    const contentType = headers['content-type'] ?? ''
-    try {
-      return await fingerprintOf({ method, url, contentType, content })
-    } catch (error) {
-      if (error instanceof RangeError) return undefined
-      throw error
-    }
-  }
-
-  async #contentOf(call: Call): Promise<KnownContent> {
-    const request = this.#framework.request(...call)
-    const content = contentOf(request, this.#framework.content(...call))
-    if (content.kind !== 'not-captured') return content
-    if (await isEmptyAfterAll(request)) return { kind: 'none' }
-    const contentType = request.headers['content-type'] ?? ''
-    const advice = this.#framework.parserAdvice(contentType)
-    throw new IdempotencyBodyNotCapturedError(contentType, advice)
   }
 
   async #begin(call: Call, subject: ClaimedSubject): Promise<boolean> {
@@ -239,16 +173,6 @@ interface ClaimedSubject {
   readonly key: string
   readonly scope: string | undefined
   readonly fingerprint: string
-}
-
-function checkOwn(own: unknown): string | Uint8Array {
-  if (typeof own === 'string' || own instanceof Uint8Array) return own
-  throw new ConfigurationError(
-    'idempotency',
-    'fingerprint',
-    own,
-    'a function that gives a string or a Uint8Array',
-  )
 }
 
 /** Waits for another's result as long as the client does. */

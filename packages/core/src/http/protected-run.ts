@@ -3,7 +3,8 @@ import { ReleaseTooLateError, StoreUnavailableError } from '../errors.ts'
 import type { Execution } from '../idempotency/idempotency.ts'
 import { fieldOf } from './response-head.ts'
 import { endToEnd } from './stored-fields.ts'
-import { type Recorded, WireRecorder } from './wire-recorder.ts'
+import type { Recorded } from './wire-listener.ts'
+import { WireRecorder } from './wire-recorder.ts'
 
 /** What a handler finds: `req.idempotency`, `ctx.state.idempotency`. */
 export interface RequestIdempotency {

@@ -26,6 +26,13 @@ export function isFunction(value: unknown): value is (...args: unknown[]) => voi
   return typeof value === 'function'
 }
 
+/** What a `write(...args)` does when its chunk is out of the way. */
+export function tellWritten(args: readonly unknown[]): true {
+  const written = args.findLast(isFunction)
+  if (written) process.nextTick(written)
+  return true
+}
+
 /** Whether Node.js can end it so; else it throws, and the handler must hear that. */
 export function canEnd(response: ServerResponse, chunk: unknown): boolean {
   if (chunk && !isFunction(chunk) && !isChunk(chunk)) return false

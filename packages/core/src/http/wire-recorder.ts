@@ -2,28 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { CapturedBody } from './captured-body.ts'
 import { ConnectionGuard, type Exchange } from './connection-guard.ts'
-import { headersSentError, lookEnded } from './held-response.ts'
+import { close, headersSentError, lookEnded } from './held-response.ts'
 import { PipedSources } from './piped-sources.ts'
 import { contentLengthOf, type Head, isEventStream, readHead } from './response-head.ts'
-import { canEnd, isChunk, isFunction, override, type ResponseMethods } from './response-methods.ts'
-
-/** A response as its handler gave it. */
-export interface Recorded {
-  readonly head: Head
-  /** Undefined when it was too long to keep, or a stream of events. */
-  readonly body: string | Uint8Array | undefined
-}
-
-/** Whom a recorder tells. */
-export interface WireListener {
-  readonly maxBodyBytes: number
-  /** The response is whole. Its last bytes leave when the promise is settled; it must not reject. */
-  ended(response: Recorded): Promise<void>
-  /** The response was cut off, by a stream that died or by somebody who destroyed it. At most once. */
-  cut(): void
-  /** Calls `then` when it makes no sense any more to wait for a handler whose client has left. */
-  whenLost(then: () => void): void
-}
+import {
+  canEnd,
+  isChunk,
+  isFunction,
+  override,
+  type ResponseMethods,
+  tellWritten,
+} from './response-methods.ts'
+import type { WireListener } from './wire-listener.ts'
 
 /**
  * Records what a handler answers, where it is written: `writeHead`, `write`, `end`. Everything passes through at once,
@@ -88,8 +78,7 @@ export class WireRecorder implements Exchange {
     }
     const guard = ConnectionGuard.of(this.#request.socket)
     guard.add(this)
-    this.#response.once('finish', () => guard.remove(this))
-    this.#response.once('close', () => guard.remove(this))
+    for (const over of ['finish', 'close']) this.#response.once(over, () => guard.remove(this))
   }
 
   #writeHead(args: readonly unknown[]): unknown {
@@ -115,13 +104,9 @@ export class WireRecorder implements Exchange {
     if (this.#phase === 'done' || !isChunk(chunk)) return this.#below.write(args)
     const head = this.#sendHead()
     this.#add(head, chunk, encoding)
-    if (this.#gone && !this.#response.destroyed) {
-      const written = args.findLast(isFunction)
-      if (written) process.nextTick(written)
-      return true
-    }
+    if (this.#gone && !this.#response.destroyed) return tellWritten(args)
     if (!this.#isWhole(head)) return this.#below.write(args)
-    this.#hold(() => this.#below.write(args))
+    this.#hold(head, () => this.#below.write(args))
     return true
   }
 
@@ -138,15 +123,15 @@ export class WireRecorder implements Exchange {
     if (!this.#isWhole(head) && contentLengthOf(head) !== undefined) this.#cutOff()
     this.#stopLookingEnded = lookEnded(this.#response)
     if (this.#phase === 'held') this.#late.push(() => this.#endBelow(args))
-    else this.#hold(() => this.#endBelow(args))
+    else this.#hold(head, () => this.#endBelow(args))
     return this.#response
   }
 
   #flushHeaders(): unknown {
     const flush = () => this.#below.flushHeaders([])
     if (this.#phase === 'held') return this.#late.push(flush)
-    if (this.#phase === 'open' && this.#isWhole(this.#sendHead())) return this.#hold(flush)
-    return flush()
+    const head = this.#phase === 'open' ? this.#sendHead() : undefined
+    return head && this.#isWhole(head) ? this.#hold(head, flush) : flush()
   }
 
   #destroy(args: readonly unknown[]): unknown {
@@ -183,8 +168,7 @@ export class WireRecorder implements Exchange {
   /** Sends the head as Node.js does for a first chunk. */
   #sendHead(): Head {
     if (!this.headSent) this.#response.writeHead(this.#response.statusCode)
-    this.#head ??= readHead(this.#response, [])
-    return this.#head
+    return this.#knownHead()
   }
 
   /** Lets those above add to the head, but sends nothing: those below learn the length with the end. */
@@ -195,6 +179,11 @@ export class WireRecorder implements Exchange {
     } finally {
       this.#probing = false
     }
+    return this.#knownHead()
+  }
+
+  /** Read late where somebody sent it past this recorder. */
+  #knownHead(): Head {
     this.#head ??= readHead(this.#response, [])
     return this.#head
   }
@@ -227,15 +216,12 @@ export class WireRecorder implements Exchange {
     return status < 200 || status === 204 || status === 304 || this.#request.method === 'HEAD'
   }
 
-  #hold(then: () => unknown): void {
+  #hold(head: Head, then: () => unknown): void {
     this.#phase = 'held'
     this.#late.unshift(then)
     const release = () => this.#release()
     if (this.#cut) release()
-    else {
-      const head = this.#head ?? readHead(this.#response, [])
-      this.#listener.ended({ head, body: this.#body.content() }).then(release, release)
-    }
+    else this.#listener.ended({ head, body: this.#body.content() }).then(release, release)
   }
 
   #release(): void {
@@ -264,12 +250,7 @@ export class WireRecorder implements Exchange {
     this.#tellClose()
   }
 
-  /** What Node.js would have told when the client left. */
   #tellClose(): void {
-    const response = this.#response
-    if (!this.#gone || this.#request.httpVersionMajor > 1 || response.destroyed) return
-    response.destroyed = true
-    Reflect.set(response, '_closed', true)
-    response.emit('close')
+    if (this.#gone && this.#request.httpVersionMajor < 2) close(this.#response)
   }
 }
