@@ -7,6 +7,8 @@ import { absoluteTable, type Ran, ratioTable } from './report.ts'
 import { bytes } from './suites/bytes.ts'
 import { denyCache } from './suites/deny-cache.ts'
 import { express } from './suites/express.ts'
+import { idempotencySuites } from './suites/idempotency.ts'
+import { idempotencyExact } from './suites/idempotency-exact.ts'
 import { koa } from './suites/koa.ts'
 import { callers64, oneCaller } from './suites/library.ts'
 import { memory } from './suites/memory.ts'
@@ -14,7 +16,18 @@ import { policies } from './suites/policies.ts'
 import type { Suite } from './suites/suite.ts'
 import { markdownTable, plainTable, type Table } from './table.ts'
 
-const suites = [koa, express, callers64, oneCaller, policies, denyCache, memory, bytes]
+const suites: readonly Suite[] = [
+  koa,
+  express,
+  callers64,
+  oneCaller,
+  policies,
+  denyCache,
+  memory,
+  bytes,
+  ...idempotencySuites,
+  idempotencyExact,
+]
 const fullPlan: Plan = {
   rounds: 7,
   roundMs: 1000,

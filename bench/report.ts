@@ -59,6 +59,7 @@ function absoluteLine({ name, samples, problem }: Result): string[] {
 
 function targetText(target: Target, unit: Row['unit']): string {
   if ('atLeast' in target) return `≥ ${target.atLeast}${suffix(unit)}`
+  if ('exactly' in target) return `= ${target.exactly}${suffix(unit)}`
   return `≤ ${target.atMost}${suffix(unit)}`
 }
 
@@ -70,7 +71,7 @@ function text(value: Value, unit: Row['unit']): string {
 }
 
 function suffix(unit: Row['unit']): string {
-  return unit === 'times' ? ' ×' : ' bytes'
+  return unit === 'times' ? ' ×' : ` ${unit}`
 }
 
 function oneLine(problem: string): string {

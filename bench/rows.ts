@@ -5,14 +5,17 @@ import { median, quantile } from './statistics.ts'
 export interface Row {
   readonly measure: string
   readonly target: Target
-  readonly unit: 'times' | 'bytes'
+  readonly unit: 'times' | 'bytes' | 'round trips'
   readonly ours: Value
   /** The quartiles of our value over the rounds. */
   readonly spread?: readonly [number, number]
   readonly others: readonly Named[]
 }
 
-export type Target = { readonly atLeast: number } | { readonly atMost: number }
+export type Target =
+  | { readonly atLeast: number }
+  | { readonly atMost: number }
+  | { readonly exactly: number }
 
 /** A number, or why there is none. */
 export type Value = number | string
@@ -65,9 +68,13 @@ export type Verdict = 'met' | 'not met' | 'invalid' | 'undecided'
 /** A target between the quartiles is neither met nor missed: the rounds disagree about it. */
 export function verdict({ ours, target, spread }: Row): Verdict {
   if (typeof ours === 'string' || Number.isNaN(ours)) return 'invalid'
-  const reaches = (value: number) =>
-    'atLeast' in target ? value >= target.atLeast : value <= target.atMost
+  const reaches = (value: number) => meets(value, target)
   const met = reaches(ours)
   if (spread?.some((quartile) => reaches(quartile) !== met)) return 'undecided'
   return met ? 'met' : 'not met'
+}
+
+function meets(value: number, target: Target): boolean {
+  if ('exactly' in target) return value === target.exactly
+  return 'atLeast' in target ? value >= target.atLeast : value <= target.atMost
 }

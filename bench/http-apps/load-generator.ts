@@ -9,6 +9,8 @@ export interface Load {
   readonly subjects: number
   readonly durationMs?: number
   readonly amount?: number
+  /** Orders with idempotency keys instead: one key a subject, or a fresh one each. */
+  readonly keys?: { readonly prefix: string; readonly fresh: boolean }
 }
 
 export interface Answers {
@@ -63,12 +65,32 @@ async function run(load: Load): Promise<Answers> {
 }
 
 /** Each connection has its own part of the subjects: all are visited, and no connection builds a thousand requests. */
-function share({ subjects, connections }: Load, client: number): autocannon.Request[] {
+function share({ subjects, connections, keys }: Load, client: number): autocannon.Request[] {
+  if (keys?.fresh) return [freshOrders(keys.prefix)]
   const requests: autocannon.Request[] = []
   for (let subject = client % subjects; subject < subjects; subject += connections)
-    requests.push({ headers: { 'x-subject': `user-${subject}` } })
+    requests.push(
+      keys ? order(`${keys.prefix}-${subject}`) : { headers: { 'x-subject': `user-${subject}` } },
+    )
   return requests
 }
+
+function order(key: string): autocannon.Request {
+  const headers = { 'content-type': 'application/json', 'idempotency-key': key }
+  return { method: 'POST', headers, body: '{"sku":"book","cents":2500}' }
+}
+
+function freshOrders(prefix: string): autocannon.Request {
+  return {
+    setupRequest: (request) => {
+      freshKeys += 1
+      return { ...request, ...order(`${prefix}-fresh-${freshKeys}`) }
+    },
+  }
+}
+
+/** Of all loads: a key is never fresh twice. */
+let freshKeys = 0
 
 function outcome(status: number): 'accepted' | 'refused' | 'failed' {
   if (status === 200) return 'accepted'
