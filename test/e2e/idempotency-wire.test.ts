@@ -52,6 +52,7 @@ describe.each(frameworks)('on the wire of $name', (framework) => {
     const asked = slow.asked()
     client.post('k')
     await asked
+    await eventually(() => expect(content(client.received)).toBe(early))
     await new Promise((resolve) => setTimeout(resolve, 30))
     expect(content(client.received)).toBe(early)
     expect(client.received).not.toMatch(/\r\n0\r\n\r\n$/)

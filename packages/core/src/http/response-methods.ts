@@ -6,16 +6,16 @@ const names = ['writeHead', 'write', 'end', 'flushHeaders', 'destroy'] as const
 type Name = (typeof names)[number]
 
 /** What is called with the arguments, whatever overload they were meant for. */
-export type ResponseMethods = Readonly<Record<Name, (args: readonly unknown[]) => unknown>>
+export type Methods = Readonly<Record<Name, (args: readonly unknown[]) => unknown>>
 
 /** Puts methods over those of a response, and gives the ones below, which may be another middleware's. */
-export function override(response: ServerResponse, above: ResponseMethods): ResponseMethods {
+export function override(response: ServerResponse, above: Methods): Methods {
   const below = names.map((name) => {
     const method = response[name]
     Reflect.set(response, name, (...args: unknown[]) => above[name](args))
     return [name, (args: readonly unknown[]) => Reflect.apply(method, response, args)] as const
   })
-  return Object.fromEntries(below) as ResponseMethods
+  return Object.fromEntries(below) as Methods
 }
 
 export function isChunk(value: unknown): value is string | Uint8Array {
@@ -27,9 +27,9 @@ export function isFunction(value: unknown): value is (...args: unknown[]) => voi
 }
 
 /** What a `write(...args)` does when its chunk is out of the way. */
-export function tellWritten(args: readonly unknown[]): true {
-  const written = args.findLast(isFunction)
-  if (written) process.nextTick(written)
+export function written(args: readonly unknown[]): true {
+  const callback = args.findLast(isFunction)
+  if (callback) process.nextTick(callback)
   return true
 }
 

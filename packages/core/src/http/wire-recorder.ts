@@ -5,14 +5,7 @@ import { ConnectionGuard, type Exchange } from './connection-guard.ts'
 import { close, headersSentError, lookEnded } from './held-response.ts'
 import { PipedSources } from './piped-sources.ts'
 import { contentLengthOf, type Head, isEventStream, readHead } from './response-head.ts'
-import {
-  canEnd,
-  isChunk,
-  isFunction,
-  override,
-  type ResponseMethods,
-  tellWritten,
-} from './response-methods.ts'
+import { canEnd, isChunk, isFunction, type Methods, override, written } from './response-methods.ts'
 import type { WireListener } from './wire-listener.ts'
 
 /**
@@ -23,7 +16,7 @@ export class WireRecorder implements Exchange {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #listener: WireListener
-  readonly #below: ResponseMethods
+  readonly #below: Methods
   readonly #body: CapturedBody
   readonly #sources: PipedSources
   /** What must wait for the last bytes, these first. */
@@ -70,12 +63,10 @@ export class WireRecorder implements Exchange {
   }
 
   #watch(): void {
-    if (this.#request.httpVersionMajor > 1) {
-      this.#response.once('close', () => {
-        this.#gone = true
-      })
-      return
-    }
+    this.#response.once('close', () => {
+      this.#gone = true
+    })
+    if (this.#request.httpVersionMajor > 1) return
     const guard = ConnectionGuard.of(this.#request.socket)
     guard.add(this)
     for (const over of ['finish', 'close']) this.#response.once(over, () => guard.remove(this))
@@ -104,7 +95,7 @@ export class WireRecorder implements Exchange {
     if (this.#phase === 'done' || !isChunk(chunk)) return this.#below.write(args)
     const head = this.#sendHead()
     this.#add(head, chunk, encoding)
-    if (this.#gone && !this.#response.destroyed) return tellWritten(args)
+    if (this.#gone && !this.#response.destroyed) return written(args)
     if (!this.#isWhole(head)) return this.#below.write(args)
     this.#hold(head, () => this.#below.write(args))
     return true
