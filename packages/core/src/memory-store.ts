@@ -28,11 +28,13 @@ export interface MemoryStoreOptions {
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
-  checkOptions('memoryStore', options, { maxKeys: integer(1, 10_000_000), now: callback })
-  const { maxKeys, now } = withDefaults(options, defaults)
+  const checked = checkOptions('memoryStore', options, rules)
+  const { maxKeys, now } = withDefaults(checked, defaults)
   const rateLimit = new MemoryRateLimitStore({ maxKeys, now })
   return { rateLimit, close: async () => rateLimit.close() }
 }
+
+const rules = { maxKeys: integer(1, 10_000_000), now: callback }
 
 const defaults = {
   maxKeys: 100_000,
