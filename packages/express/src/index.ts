@@ -1,7 +1,7 @@
 import type { Decision } from '@sluice/core'
 
 export * from '@sluice/core'
-export { type RateLimitOptions, rateLimit } from './rate-limit.ts'
+export { type RateLimitHandler, type RateLimitOptions, rateLimit } from './rate-limit.ts'
 
 declare global {
   namespace Express {
