@@ -66,12 +66,36 @@ function nodeRedisPort(client: NodeRedisLike): RedisPort {
   return { cluster, onConnected, send: (_key, command) => client.sendCommand(command) }
 }
 
+/** One listener on a client, however many stores it serves: emitters take more than ten for a leak, and say so. */
 function connections(client: Emitter): RedisPort['onConnected'] {
   return (listener) => {
-    client.on('ready', listener)
-    return () => void client.off('ready', listener)
+    const known = watched.get(client) ?? watch(client)
+    known.listeners.add(listener)
+    return () => {
+      if (!known.listeners.delete(listener) || known.listeners.size > 0) return
+      client.off('ready', known.ready)
+      watched.delete(client)
+    }
   }
 }
+
+function watch(client: Emitter): Watched {
+  const listeners = new Set<() => void>()
+  const ready = () => {
+    for (const listener of listeners) listener()
+  }
+  const known = { listeners, ready }
+  client.on('ready', ready)
+  watched.set(client, known)
+  return known
+}
+
+interface Watched {
+  readonly listeners: Set<() => void>
+  readonly ready: () => void
+}
+
+const watched = new WeakMap<Emitter, Watched>()
 
 function has(value: unknown, method: string): boolean {
   return (
