@@ -155,6 +155,16 @@ describe('R13: a refusal', () => {
   test.each([
     ['refund', (limits: RateLimiter) => limits.refund('a', 1)],
     ['reset', (limits: RateLimiter) => limits.reset('a')],
+  ])('is not told any more while a %s is under way', async (_, makeRoom) => {
+    const limits = limiter(oneAnHour, { denyCacheMs: 60_000 })
+    await exhausted(limits, 1)
+    const [, decision] = await Promise.all([makeRoom(limits), limits.consume('a')])
+    expect(decision).toMatchObject({ allowed: true, source: 'store' })
+  })
+
+  test.each([
+    ['refund', (limits: RateLimiter) => limits.refund('a', 1)],
+    ['reset', (limits: RateLimiter) => limits.reset('a')],
   ])('that was under way during a %s is not remembered', async (_, makeRoom) => {
     const limits = limiter(oneAnHour, { denyCacheMs: 60_000 })
     await exhausted(limits, 1)

@@ -150,6 +150,7 @@ describe('R14: where INCREX replies in another shape, scripts decide', () => {
       'the bound, where it refuses',
       ([value, applied]) => (applied === 0 ? [3, 1] : [value, applied]),
     ],
+    ['a number that is not 0, where it refuses', ([value]) => [value, 1]],
     ['the old value', ([value, applied]) => [Number(value) - Number(applied), applied]],
   ])('%s', async (_, shape) => {
     const client = new WithIncrex(redis)

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { redisStore } from '@sluice/core'
+import { createRateLimiter, redisStore } from '@sluice/core'
 import { Cluster, Redis } from 'ioredis'
 import { createCluster } from 'redis'
-import { beforeAll } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { RedisCluster } from '../support/redis-cluster.ts'
+import { cases, LONG_MS } from './rate-limit/cases.ts'
+import { passing } from './rate-limit/rig.ts'
 import { rateLimitStoreContract } from './rate-limit-store.ts'
 import { serverClock } from './server-clock.ts'
 
@@ -43,3 +45,17 @@ rateLimitStoreContract({
   makeStore: () => redisStore(nodeRedis, { prefix: `contract:${randomUUID()}` }),
   ...clock,
 })
+
+test('R33: a cluster that its client does not know of, as behind a proxy, is found out and served', async () => {
+  await using single = await RedisCluster.start({ masters: 1 })
+  const client = new Redis(single.addresses[0]?.port ?? 0)
+  onTestFinished(() => client.disconnect())
+  const policy = cases.map(({ policy }, index) => policy(3, LONG_MS, `p${index}`))
+  const options = { denyCacheMs: 0, timeoutMs: 10_000, onStoreFailure: 'closed' } as const
+  const limiter = createRateLimiter({ name: 'a', policy, store: redisStore(client), ...options })
+  for (const round of ['first', 'second']) {
+    const subjects = Array.from({ length: 40 }, (_, index) => `${round} ${index}`)
+    const passed = await Promise.all(subjects.map((subject) => passing(limiter, subject, 5)))
+    expect(passed).toEqual(subjects.map(() => 3))
+  }
+}, 60_000)

@@ -26,11 +26,11 @@ beforeEach(async () => {
   await redis.flushall()
 })
 
-function limiter(policy: RateLimiterOptions['policy'], prefix = 'sluice') {
+function limiter(policy: RateLimiterOptions['policy'], prefix = 'sluice', name = 'keys') {
   const store = redisStore(redis, { prefix })
   onTestFinished(() => store.close())
   const options = { denyCacheMs: 0, timeoutMs: 10_000, onStoreFailure: 'closed' } as const
-  return createRateLimiter({ name: 'keys', policy, store, ...options })
+  return createRateLimiter({ name, policy, store, ...options })
 }
 
 async function keys(): Promise<string[]> {
@@ -113,6 +113,7 @@ describe.each(cases)('$algorithm', ({ policy, fromIdle, resetMs }) => {
 
   test.each([
     ['text', (key: string) => redis.set(key, 'not ours')],
+    ['a fraction', (key: string) => redis.set(key, '1.5')],
     ['a list', (key: string) => redis.rpush(key, 'not', 'ours')],
     ['a hash', (key: string) => redis.hset(key, 'not', 'ours')],
   ])('R6: a key that holds %s instead heals', async (_, spoil) => {
@@ -216,7 +217,7 @@ describe('a store in Redis', () => {
       'x'.repeat(10_000),
     ].filter(Boolean)) {
       await redis.flushall()
-      await decide(limiter(all), subject)
+      await decide(limiter(all, 'sluice', 'keys {a}:*\n\0é\ud800'), subject)
       const found = await keys()
       expect(found).toHaveLength(cases.length)
       const tags = new Set(found.map((key) => /^[^{}]*\{([^{}]+)\}[^{}]*$/.exec(key)?.[1]))

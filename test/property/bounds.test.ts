@@ -120,7 +120,7 @@ async function holds<Numbers>(
     afterMs: fc.oneof(fc.nat(3), fc.nat(60)),
     cost: fc.integer({ min: 1, max: 4 }),
   })
-  const calls = fc.array(call, { minLength: 1, maxLength: 60 })
+  const calls = fc.array(call, { minLength: 1, maxLength: 60, size: 'max' })
   const property = fc.asyncProperty(numbers, calls, async (numbers, calls) => {
     const clock = { now: 1_800_000_000_000 }
     const { store, done } = open(clock)

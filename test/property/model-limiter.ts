@@ -9,7 +9,7 @@ export interface ModelDecision {
 }
 
 /** What a decision says of one policy, all of it derived from what the model calls spent. */
-export interface Verdict {
+interface Verdict {
   readonly allowed: boolean
   readonly remaining: number
   readonly retryAfterMs: number

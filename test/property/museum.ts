@@ -6,6 +6,7 @@ const refund = (units = 1): Step => ({ do: 'refund', percent: 0, units })
 const advance = (ms: number): Step => ({ do: 'advance', percent: 0, ms })
 const advanceShare = (percent: number): Step => ({ do: 'advance', percent, ms: 0 })
 const wait = (what: Wait): Step => ({ do: 'await', what, early: 0, units: 1 })
+const early = (what: Wait): Step => ({ do: 'await', what, early: 1, units: 1 })
 const change = (limit: number, windowMs: number): Step => ({
   do: 'change',
   limit,
@@ -156,6 +157,22 @@ export const museum: readonly (readonly [string, Trace])[] = [
     },
   ],
   [
+    'a log of which a refund took something has forgotten what left its window before',
+    {
+      policies: policy('sliding-log', 5, 100),
+      steps: [
+        consume(),
+        advance(50),
+        consume(2),
+        advance(60),
+        refund(),
+        change(5, 1000),
+        consume(4),
+        consume(5),
+      ],
+    },
+  ],
+  [
     'a log of ten years tells an entry of eighteen from a new one',
     {
       policies: policy('sliding-log', 3, TEN_YEARS_MS),
@@ -191,6 +208,19 @@ export const museum: readonly (readonly [string, Trace])[] = [
         ...Array.from({ length: 8 }, () => wait('nextMs')),
         wait('resetMs'),
       ],
+    },
+  ],
+  [
+    'a bucket forgets a token in its millisecond, where the product of rate and time needs 62 bits',
+    {
+      policies: policy('token-bucket', LARGEST / 10, 31_561_920_009, LARGEST / 10),
+      steps: Array.from({ length: 12 }, () => [
+        consume(),
+        early('resetMs'),
+        early('nextMs'),
+        wait('nextMs'),
+        wait('resetMs'),
+      ]).flat(),
     },
   ],
   [

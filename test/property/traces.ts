@@ -81,7 +81,8 @@ function tracesOf(
   policies: fc.Arbitrary<readonly PolicyNumbers[]>,
   numbers: Numbers,
 ): fc.Arbitrary<Trace> {
-  return fc.record({ policies, steps: fc.array(step(numbers), { minLength: 1, maxLength: 40 }) })
+  const steps = fc.array(step(numbers), { minLength: 1, maxLength: 40, size: 'max' })
+  return fc.record({ policies, steps })
 }
 
 function step(numbers: Numbers): fc.Arbitrary<Step> {

@@ -12,7 +12,7 @@ import {
 } from '@sluice/core'
 import * as forExpress from '@sluice/express'
 import * as forKoa from '@sluice/koa'
-import type { Request, RequestHandler, Response } from 'express'
+import type { Express, Request, RequestHandler, Response } from 'express'
 import type { Cluster, Redis } from 'ioredis'
 import type { Context, Middleware } from 'koa'
 import type { createClient, createCluster } from 'redis'
@@ -44,8 +44,17 @@ describe('middleware', () => {
     expectTypeOf<(req: Request) => number>().not.toExtend<ExpressOptions['key']>()
   })
 
+  test('leaves the parameters that a route of Express names their types', () => {
+    const route = (express: Express) =>
+      express.get('/users/:id', forExpress.rateLimit(), (req) => {
+        expectTypeOf(req.params.id).toEqualTypeOf<string>()
+        expectTypeOf(req.rateLimit).toEqualTypeOf<Decision | undefined>()
+      })
+    expectTypeOf(route).returns.toEqualTypeOf<Express>()
+  })
+
   test('is what the framework takes, and puts a typed decision on the request', () => {
-    expectTypeOf(forExpress.rateLimit()).toEqualTypeOf<RequestHandler>()
+    expectTypeOf(forExpress.rateLimit()).toExtend<RequestHandler>()
     expectTypeOf(forKoa.rateLimit()).toEqualTypeOf<Middleware>()
     expectTypeOf<Request['rateLimit']>().toEqualTypeOf<Decision | undefined>()
   })

@@ -32,8 +32,8 @@ export interface MemoryStoreOptions {
  * ```
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
-  checkOptions('memoryStore', options, { maxKeys: integer(1, 10_000_000), now: callback })
-  const { maxKeys, now } = withDefaults(options, defaults)
+  const checked = checkOptions('memoryStore', options, rules)
+  const { maxKeys, now } = withDefaults(checked, defaults)
   const rateLimit = new MemoryRateLimitStore({ maxKeys, now })
   const idempotency = new MemoryIdempotencyStore({ maxKeys, now })
   return {
@@ -53,6 +53,8 @@ export function processStore(): Store {
 }
 
 let shared: Store | undefined
+
+const rules = { maxKeys: integer(1, 10_000_000), now: callback }
 
 const defaults = {
   maxKeys: 100_000,

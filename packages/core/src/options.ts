@@ -61,26 +61,33 @@ export function required(rule: Rule): Rule {
 }
 
 /**
- * Checks an options object once, at construction: every option known, every value as its rule says. `hints` say
- * of names that people bring from elsewhere what they are called here.
+ * Checks an options object once, at construction: every option known, every value as its rule says. Returns what was
+ * checked and nothing else: each option was read once, wherever the object has it from (a getter, a class), and
+ * what changes later changes nothing. `hints` say of names that people bring from elsewhere what they are called here.
  *
  * @throws ConfigurationError naming the option, the value and the expectation, with a suggestion for a name that is not known.
  */
-export function checkOptions(
+export function checkOptions<Options>(
   owner: string,
-  options: unknown,
+  options: Options,
   rules: Readonly<Record<string, Rule>>,
   hints: Readonly<Record<string, string>> = {},
-): void {
+): Options {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new ConfigurationError(owner, 'options', options, 'an object')
   for (const name of Object.keys(options))
     if (!Object.hasOwn(rules, name)) throw unknown(owner, name, options, rules, hints)
+  const checked: Record<string, unknown> = {}
   for (const [name, rule] of Object.entries(rules)) {
     const value: unknown = Reflect.get(options, name)
-    if (value === undefined ? rule.required : !rule.accepts(value))
-      throw new ConfigurationError(owner, name, value, rule.expected)
+    if (!suits(value, rule)) throw new ConfigurationError(owner, name, value, rule.expected)
+    if (value !== undefined) checked[name] = value
   }
+  return checked as Options
+}
+
+function suits(value: unknown, { required = false, accepts }: Rule): boolean {
+  return value === undefined ? !required : accepts(value)
 }
 
 /** The options over their defaults; an option given as `undefined` counts as left out. */

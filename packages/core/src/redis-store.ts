@@ -34,13 +34,12 @@ export function redisStore(
   client: RedisClient | readonly RedisClient[],
   options: RedisStoreOptions = {},
 ): Store {
-  checkOptions('redisStore', options, {
+  const { prefix = 'sluice' } = checkOptions('redisStore', options, {
     prefix: {
       expected: 'a string of 1 to 100 of the characters A-Z a-z 0-9 . _ / - and inner colons',
       accepts: (value) => typeof value === 'string' && /^(?!:)[\w./:-]{1,100}(?<!:)$/.test(value),
     },
   })
-  const { prefix = 'sluice' } = options
   if (Array.isArray(client)) return severalMasters()
   const redis = redisPort(client)
   // A write, since a server may answer reads and still refuse what a decision needs. Each goes to another slot: in

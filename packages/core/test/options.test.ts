@@ -110,6 +110,25 @@ describe('options', () => {
     expect(defaults).toEqual({ a: 1, b: 2 })
   })
 
+  it('are read once, wherever the object has them from, and are a copy', () => {
+    let reads = 0
+    class Settings {
+      get retries() {
+        return ++reads
+      }
+      readonly strict = true
+      readonly leaseMs = undefined
+    }
+    const settings = new Settings()
+    const checked = checkOptions('make', settings, rules)
+    expect(Object.entries(checked)).toEqual([
+      ['retries', 1],
+      ['strict', true],
+    ])
+    expect(checkOptions('make', Object.freeze({ retries: 1 }), rules)).toEqual({ retries: 1 })
+    expect(checkOptions('make', new Proxy({ retries: 1 }, {}), rules)).toEqual({ retries: 1 })
+  })
+
   it('of ten years are the longest', () => {
     const tenYearsMs = 3_653 * 86_400_000
     expect(duration(1).accepts(tenYearsMs)).toBe(true)

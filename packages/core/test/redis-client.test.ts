@@ -49,6 +49,27 @@ describe('a Redis client', () => {
     expect(client.listenerCount('ready')).toBe(before)
   })
 
+  it('is listened to once, however many stores it serves, and tells all that are open', async () => {
+    const client = new Redis(1, unconnected)
+    const before = client.listenerCount('ready')
+    const ports = Array.from({ length: 20 }, () => redisPort(client))
+    const told: number[] = []
+    const stops = ports.map((port, index) => port.onConnected(() => told.push(index)))
+    expect(client.listenerCount('ready')).toBe(before + 1)
+    stops[0]?.()
+    stops[0]?.()
+    client.emit('ready')
+    expect(told).toEqual(Array.from({ length: 19 }, (_, index) => index + 1))
+    for (const stop of stops) stop()
+    expect(client.listenerCount('ready')).toBe(before)
+    const again = ports[0]?.onConnected(() => told.push(100))
+    stops[1]?.()
+    client.emit('ready')
+    expect(told.at(-1)).toBe(100)
+    again?.()
+    expect(client.listenerCount('ready')).toBe(before)
+  })
+
   it('stays open when the store is closed', async () => {
     const client = new Redis(1, unconnected)
     await redisStore(client).close()

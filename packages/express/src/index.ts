@@ -2,7 +2,7 @@ import type { Decision, RequestIdempotency } from '@sluice/core'
 
 export * from '@sluice/core'
 export { type IdempotencyMiddlewareOptions, idempotency } from './idempotency.ts'
-export { type RateLimitOptions, rateLimit } from './rate-limit.ts'
+export { type RateLimitHandler, type RateLimitOptions, rateLimit } from './rate-limit.ts'
 
 declare global {
   namespace Express {

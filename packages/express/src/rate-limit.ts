@@ -1,9 +1,10 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   type Framework,
   RateLimitGate,
   type RateLimitOptions as RateLimitOptionsOf,
 } from '@sluice/core/adapter'
-import type { Request, RequestHandler, Response } from 'express'
+import type { NextFunction, Request, Response } from 'express'
 
 /** Options of {@link rateLimit}; every callback receives `(req, res)`, `onLimited` the decision after them. */
 export interface RateLimitOptions extends RateLimitOptionsOf<[req: Request, res: Response]> {}
@@ -23,14 +24,24 @@ export interface RateLimitOptions extends RateLimitOptionsOf<[req: Request, res:
  * app.use(rateLimit({ policy: tokenBucket({ capacity: 20, refill: 5, refillMs: 1000 }) }))
  * ```
  */
-export function rateLimit(options: RateLimitOptions = {}): RequestHandler {
+export function rateLimit(options: RateLimitOptions = {}): RateLimitHandler {
   const gate = new RateLimitGate(express, options)
   return function rateLimit(req, res, next) {
-    gate.enter(req, res).then((passes) => {
+    gate.enter(req as Request, res as Response).then((passes) => {
       if (passes) next()
     }, next)
   }
 }
+
+/**
+ * A handler for any route: since it asks for no kind of parameters, those that a route's path names keep their types
+ * in the handlers after it.
+ */
+export type RateLimitHandler = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  next: NextFunction,
+) => void
 
 const express: Framework<[req: Request, res: Response]> = {
   request: (req) => req,

@@ -169,9 +169,9 @@ export function identityContract(under: StoreUnderTest): void {
       fc.integer({ min: 0, max: 0xffff }),
     )
     const anyString = fc
-      .array(unit, { minLength: 1, maxLength: 120 })
+      .array(unit, { minLength: 1, maxLength: 120, size: 'max' })
       .map((units) => String.fromCharCode(...units))
-    const different = fc.uniqueArray(anyString, { minLength: 30, maxLength: 60 })
+    const different = fc.uniqueArray(anyString, { minLength: 30, maxLength: 60, size: 'max' })
     await fc.assert(
       fc.asyncProperty(different, async (strings) => {
         const all = [...new Set(strings)]

@@ -1,14 +1,17 @@
 import { memoryStore } from '../memory-store.ts'
+import { localStore } from '../rate-limit/degradation.ts'
 import { limiterOf, type RateLimiter, type RateLimiterOptions } from '../rate-limit/limiter.ts'
 import { checkPolicies, type Policy } from '../rate-limit/policy.ts'
 import { warnOfSharedDefault } from '../rate-limit/unnamed.ts'
 
 /**
  * The limiters of a route whose policies depend on the request. Equal policies share a limiter, and all
- * of them one store: what a subject has spent is kept there by policy name, so a changed limit finds it.
+ * of them one store, and one for the time when that fails: what a subject has spent is kept there by policy name, so
+ * a changed limit finds it.
  */
 export class LimiterPool {
   readonly #options: Omit<RateLimiterOptions, 'policy'>
+  readonly #local = localStore()
   readonly #limiters = new Map<string, RateLimiter>()
 
   constructor(options: Omit<RateLimiterOptions, 'policy'>) {
@@ -30,7 +33,7 @@ export class LimiterPool {
       this.#limiters.set(content, known)
       return known
     }
-    const limiter = limiterOf(policies, this.#options)
+    const limiter = limiterOf(policies, this.#options, this.#local)
     this.#limiters.set(content, limiter)
     if (this.#limiters.size > MAX_LIMITERS) this.#dropOldest()
     return limiter

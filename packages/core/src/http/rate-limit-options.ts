@@ -94,9 +94,9 @@ export interface ResolvedOptions<Call extends readonly unknown[]> extends RateLi
  * @throws ConfigurationError (`configuration`) naming the option, the value and the expectation.
  */
 export function resolveOptions<Call extends readonly unknown[]>(
-  options: RateLimitOptions<Call>,
+  given: RateLimitOptions<Call>,
 ): ResolvedOptions<Call> {
-  checkOptions('rateLimit', options, rules, middlewareHints)
+  const options = checkOptions('rateLimit', given, rules, middlewareHints)
   if (options.limiter) checkLimiter(options.limiter, options)
   const { policy = defaultPolicy, headers = 'draft-11' } = options
   if (typeof policy !== 'function') checkPolicies('rateLimit', policy)

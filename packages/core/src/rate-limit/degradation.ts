@@ -9,11 +9,16 @@ import type { Answer, Quota, Standing } from './store.ts'
 /** Decides while the store cannot; made once for each limiter. */
 export type Degradation = (key: string, cost: number) => Answer<Decision>
 
-export function degradation(mode: OnStoreFailure, quota: Quota, instances: number): Degradation {
+export function degradation(
+  mode: OnStoreFailure,
+  quota: Quota,
+  instances: number,
+  store: MemoryRateLimitStore = localStore(),
+): Degradation {
   const { policies } = quota
   if (mode === 'open') return always(decide(policies, policies.map(untouched), 'open'))
   if (mode === 'closed') return always(decide(policies, policies.map(shut), 'closed'))
-  const local = localQuota(quota, instances)
+  const local = localQuota(quota, instances, store)
   return mode === 'local' ? local : delegation(mode, local)
 }
 
@@ -21,10 +26,18 @@ function always(decision: Decision): Degradation {
   return () => decision
 }
 
+/** What `'local'` counts in; several limiters of one quota need the same. */
+export function localStore(): MemoryRateLimitStore {
+  return new MemoryRateLimitStore({ maxKeys: LOCAL_KEYS, now: () => performance.now() })
+}
+
 /** The same policies in this process, which gets its part of each. */
-function localQuota({ name, policies }: Quota, instances: number): Degradation {
+function localQuota(
+  { name, policies }: Quota,
+  instances: number,
+  store: MemoryRateLimitStore,
+): Degradation {
   const quota: Quota = { name, policies: policies.map((policy) => share(policy, instances)) }
-  const store = new MemoryRateLimitStore({ maxKeys: LOCAL_KEYS, now: () => performance.now() })
   const refund: Refund = (key, cost) => store.refund(quota, key, cost)
   return (key, cost) =>
     spentBy(decide(quota.policies, store.consume(quota, key, cost), 'local'), refund)

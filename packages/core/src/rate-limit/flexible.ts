@@ -60,11 +60,12 @@ export interface FlexibleOptions {
  */
 export function fromFlexible(limiter: FlexibleLimiter, options: FlexibleOptions = {}): RateLimiter {
   const { timeoutMs, onStoreFailure, instances } = limiterRules
-  checkOptions('fromFlexible', options, { name: policyName, timeoutMs, onStoreFailure, instances })
+  const rules = { name: policyName, timeoutMs, onStoreFailure, instances }
+  const checked = checkOptions('fromFlexible', options, rules)
   const counters = countersOf(limiter)
   return createRateLimiter({
-    ...options,
-    policy: counters.length === 1 ? counters.map(namedBy(options)) : membersOf(limiter, counters),
+    ...checked,
+    policy: counters.length === 1 ? counters.map(namedBy(checked)) : membersOf(limiter, counters),
     store: flexibleStore(counters),
     // How often a key is refused may decide how long the library blocks it, so it must be told.
     denyCacheMs: 0,

@@ -10,6 +10,7 @@ import {
 import type { Store } from '../store.ts'
 import type { Decision } from './decision.ts'
 import { policyHints } from './foreign-names.ts'
+import type { MemoryRateLimitStore } from './memory-store.ts'
 import { checkPolicies, type Policy } from './policy.ts'
 import { StoreLimiter } from './store-limiter.ts'
 import { warnOfSharedDefault } from './unnamed.ts'
@@ -93,18 +94,19 @@ export interface RateLimiterOptions {
  * ```
  */
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
-  checkOptions('createRateLimiter', options, rateLimiterRules, policyHints)
-  const policies = checkPolicies('createRateLimiter', options.policy)
-  warnOfSharedDefault(options)
-  return limiterOf(policies, options)
+  const checked = checkOptions('createRateLimiter', options, rateLimiterRules, policyHints)
+  const policies = checkPolicies('createRateLimiter', checked.policy)
+  warnOfSharedDefault(checked)
+  return limiterOf(policies, checked)
 }
 
-/** A limiter of options that were checked already. */
+/** A limiter of options that were checked already; see {@link StoreLimiter} for `local`. */
 export function limiterOf(
   policies: readonly Policy[],
   options: Omit<RateLimiterOptions, 'policy'>,
+  local?: MemoryRateLimitStore,
 ): RateLimiter {
-  return new StoreLimiter(policies, withDefaults(options, defaults))
+  return new StoreLimiter(policies, withDefaults(options, defaults), local)
 }
 
 /** The rules of the options that `rateLimit()` has in common with {@link createRateLimiter}. */
@@ -133,6 +135,7 @@ export function isLimiter(value: unknown): value is RateLimiter {
   return (
     typeof value === 'object' &&
     value !== null &&
+    Array.isArray(Reflect.get(value, 'policies')) &&
     ['consume', 'peek', 'refund', 'reset'].every(
       (method) => typeof Reflect.get(value, method) === 'function',
     )

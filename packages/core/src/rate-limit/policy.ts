@@ -122,8 +122,8 @@ export function tokenBucket(options: TokenBucketOptions): Policy {
     refillMs: required(duration(1)),
     name: policyName,
   }
-  checkOptions('tokenBucket', options, rules, bucketHints('refillMs'))
-  return bucketPolicy('token-bucket', options, options.refill, options.refillMs)
+  const checked = checkOptions('tokenBucket', options, rules, bucketHints('refillMs'))
+  return bucketPolicy('token-bucket', checked, checked.refill, checked.refillMs)
 }
 
 /**
@@ -144,8 +144,8 @@ export function leakyBucket(options: LeakyBucketOptions): Policy {
     drainMs: required(duration(1)),
     name: policyName,
   }
-  checkOptions('leakyBucket', options, rules, bucketHints('drainMs'))
-  return bucketPolicy('leaky-bucket', options, options.drain, options.drainMs)
+  const checked = checkOptions('leakyBucket', options, rules, bucketHints('drainMs'))
+  return bucketPolicy('leaky-bucket', checked, checked.drain, checked.drainMs)
 }
 
 /** A sliding log keeps one entry a request, so its limit is bounded more tightly. */
@@ -158,12 +158,13 @@ export const policyName: Rule = {
 }
 
 /**
- * Checks a limiter's policies: at least one, each made by a policy function, names all different.
+ * Checks a limiter's policies: at least one, each made by a policy function, names all different. The array that it
+ * gives is its own: the application's may change.
  *
  * @throws ConfigurationError (`configuration`)
  */
 export function checkPolicies(owner: string, given: unknown): readonly Policy[] {
-  const policies: readonly unknown[] = Array.isArray(given) ? given : [given]
+  const policies: readonly unknown[] = Object.freeze([given].flat())
   if (policies.length === 0 || !policies.every(isPolicy))
     throw new ConfigurationError(
       owner,
@@ -228,8 +229,8 @@ function windowPolicy(
     windowMs: required(duration(1)),
     name: policyName,
   }
-  checkOptions(owner, options, rules, windowHints)
-  const { limit, windowMs, name = algorithm } = options
+  const checked = checkOptions(owner, options, rules, windowHints)
+  const { limit, windowMs, name = algorithm } = checked
   return freeze({ algorithm, name, limit, windowMs, rate: { amount: limit, periodMs: windowMs } })
 }
 

@@ -7,6 +7,7 @@ import { type Degradation, degradation } from './degradation.ts'
 import { DenyCache } from './deny-cache.ts'
 import { keptKey } from './kept-key.ts'
 import type { ConsumeOptions, RateLimiter, ResolvedLimiterOptions } from './limiter.ts'
+import type { MemoryRateLimitStore } from './memory-store.ts'
 import type { Policy } from './policy.ts'
 import type { Quota, RateLimitStore } from './store.ts'
 
@@ -20,7 +21,12 @@ export class StoreLimiter implements RateLimiter {
   readonly #denied: DenyCache
   readonly #degraded: Degradation
 
-  constructor(policies: readonly Policy[], options: ResolvedLimiterOptions) {
+  /** `local` is what it counts in without its store, where that is shared with others of its quota. */
+  constructor(
+    policies: readonly Policy[],
+    options: ResolvedLimiterOptions,
+    local?: MemoryRateLimitStore,
+  ) {
     const store = options.store ?? memoryStore()
     this.name = options.name
     this.policies = policies
@@ -28,7 +34,7 @@ export class StoreLimiter implements RateLimiter {
     this.#store = store.rateLimit
     this.#guard = new StoreGuard(options.timeoutMs, store.circuit)
     this.#denied = new DenyCache(options.denyCacheMs)
-    this.#degraded = degradation(options.onStoreFailure, this.#quota, options.instances)
+    this.#degraded = degradation(options.onStoreFailure, this.#quota, options.instances, local)
   }
 
   async consume(key: string, options: ConsumeOptions = noOptions): Promise<Decision> {

@@ -100,12 +100,36 @@ function nodeRedisPort(client: NodeRedisLike): RedisPort {
 /** By the first byte of a reply's type: `$`, a text of known length. */
 const AS_BYTES = { typeMapping: { [0x24]: Buffer } }
 
+/** One listener on a client, however many stores it serves: emitters take more than ten for a leak, and say so. */
 function connections(client: Emitter): RedisPort['onConnected'] {
   return (listener) => {
-    client.on('ready', listener)
-    return () => void client.off('ready', listener)
+    const known = watched.get(client) ?? watch(client)
+    known.listeners.add(listener)
+    return () => {
+      if (!known.listeners.delete(listener) || known.listeners.size > 0) return
+      client.off('ready', known.ready)
+      watched.delete(client)
+    }
   }
 }
+
+function watch(client: Emitter): Watched {
+  const listeners = new Set<() => void>()
+  const ready = () => {
+    for (const listener of listeners) listener()
+  }
+  const known = { listeners, ready }
+  client.on('ready', ready)
+  watched.set(client, known)
+  return known
+}
+
+interface Watched {
+  readonly listeners: Set<() => void>
+  readonly ready: () => void
+}
+
+const watched = new WeakMap<Emitter, Watched>()
 
 function has(value: unknown, method: string): boolean {
   return (

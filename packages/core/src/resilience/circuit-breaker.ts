@@ -1,4 +1,5 @@
 import { emit } from '../events.ts'
+import { attempt } from './attempt.ts'
 
 /**
  * Opens after a few failures in a row, so that an outage costs callers no more deadlines, and then asks
@@ -44,7 +45,7 @@ export class CircuitBreaker {
    */
   #ask(): void {
     if (this.#outstanding.size >= MAX_OUTSTANDING) return
-    const probe = this.#probe()
+    const probe = attempt(this.#probe)
     this.#outstanding.add(probe)
     const forget = () => this.#outstanding.delete(probe)
     const tooLong = setTimeout(forget, GIVE_UP_MS).unref()

@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from '../errors.ts'
 import { emit } from '../events.ts'
+import { attempt } from './attempt.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { Deadlines, type Pending } from './deadline.ts'
 
@@ -23,7 +24,7 @@ export class StoreGuard {
     if (this.circuit?.isOpen) return Promise.reject(circuitOpen())
     return new Promise<T>((resolve, reject) => {
       const call = new GuardedCall(this, operation, resolve, reject, signal)
-      Promise.resolve(ask()).then(call.answered, call.failed)
+      attempt(ask).then(call.answered, call.failed)
     })
   }
 }

@@ -6,7 +6,9 @@ import {
   createRateLimiter,
   fixedWindow,
   memoryStore,
+  type RedisClient,
   redisStore,
+  type Store,
   slidingLog,
 } from '../../src/index.ts'
 
@@ -39,6 +41,14 @@ describe('the limiters of a route whose policies depend on the request', () => {
     expect(await pool.limiterFor(plan(4)).consume('ann')).toMatchObject({ allowed: false })
   })
 
+  it('R32: share what was spent without their store too', async () => {
+    const pool = new LimiterPool({ store: brokenStore() })
+    await pool.limiterFor(plan(5)).consume('ann', { cost: 3 })
+    const decision = { source: 'local', remaining: 6 }
+    expect(await pool.limiterFor(plan(10)).consume('ann')).toMatchObject(decision)
+    expect(await pool.limiterFor(plan(4)).consume('ann')).toMatchObject({ allowed: false })
+  })
+
   it('are bounded: of a thousand, the one asked for longest ago goes, and its quota stays', async () => {
     const pool = new LimiterPool({})
     const used = pool.limiterFor(plan(1))
@@ -59,6 +69,15 @@ describe('the limiters of a route whose policies depend on the request', () => {
     expect(() => new LimiterPool({ store })).toThrow(ConfigurationError)
   })
 })
+
+/** A Redis store whose client throws, though it should reject. */
+function brokenStore(): Store {
+  const call = () => {
+    throw new Error('down')
+  }
+  const client: unknown = { call, pipeline: call, on: () => {}, off: () => {} }
+  return redisStore(client as RedisClient)
+}
 
 describe('R11: the warning of two limiters without a name', () => {
   let warnings: Error[]

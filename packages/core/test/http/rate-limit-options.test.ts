@@ -82,6 +82,10 @@ describe('the options of rateLimit()', () => {
     expect(refusal({ limiter, ...also })).toMatchObject({ option: Object.keys(also)[0] })
   })
 
+  it('refuse a wrapper of a limiter that does not say its policies', () => {
+    expect(refusal({ limiter: methodsOf(limiter) })).toMatchObject({ option: 'limiter' })
+  })
+
   it('R20: refuse a ready limiter whose policies have names that no field can carry', () => {
     const foreign: RateLimiter = {
       ...methodsOf(limiter),

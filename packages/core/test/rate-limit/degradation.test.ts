@@ -85,6 +85,15 @@ describe('a limiter whose store fails', () => {
     }
   })
 
+  it('R31: takes what a store throws at once for a failure, as what it rejects with', async () => {
+    const store = storeOf(() => {
+      throw new Error('down')
+    })
+    const limiter = createRateLimiter({ name: 'a', policy, store })
+    expect(await limiter.consume('a')).toMatchObject({ source: 'local' })
+    await expect(limiter.reset('a')).rejects.toMatchObject({ reason: 'failure' })
+  })
+
   it('says so in an event, with the cause', async () => {
     const events: unknown[] = []
     const stop = subscribe('sluice:store', (event) => void events.push(event))

@@ -27,6 +27,15 @@ describe('a limiter', () => {
     expect(await other?.consume('a')).toMatchObject({ allowed: true })
   })
 
+  it('R11: keeps the policies it was given, whatever becomes of the array they came in', async () => {
+    const policies = [policy]
+    const limiter = createRateLimiter({ policy: policies })
+    await limiter.consume('a')
+    policies.push(fixedWindow({ name: 'later', limit: 1, windowMs: 1000 }))
+    expect(await limiter.consume('a')).toMatchObject({ allowed: true, policies: [{ limit: 2 }] })
+    expect(limiter.policies).toEqual([policy])
+  })
+
   it('says what it is called and what it counts', () => {
     expect(createRateLimiter({ policy })).toMatchObject({ name: 'default', policies: [policy] })
     expect(createRateLimiter({ policy, name: 'mail' }).name).toBe('mail')
