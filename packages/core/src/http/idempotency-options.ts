@@ -56,9 +56,9 @@ export interface ResolvedIdempotencyOptions<Call extends readonly unknown[]>
  * @throws ConfigurationError (`configuration`) naming the option, the value and the expectation.
  */
 export function resolveIdempotencyOptions<Call extends readonly unknown[]>(
-  options: IdempotencyGateOptions<Call>,
+  given: IdempotencyGateOptions<Call>,
 ): ResolvedIdempotencyOptions<Call> {
-  checkOptions('idempotency', options, rules)
+  const options = checkOptions('idempotency', given, rules)
   const { onConcurrent, methods = ['POST', 'PATCH'] } = options
   const unsafe = methods.map((method) => method.toUpperCase()).filter((name) => !safe.has(name))
   const core = Object.entries(options).filter(([name]) => name in idempotencyRules)

@@ -114,8 +114,8 @@ export interface IdempotencyOptions {
  * ```
  */
 export function createIdempotency(options: IdempotencyOptions = {}): Idempotency {
-  checkOptions('createIdempotency', options, idempotencyRules)
-  return new StoredIdempotency(options.store ?? processStore(), withDefaults(options, defaults))
+  const checked = checkOptions('createIdempotency', options, idempotencyRules)
+  return new StoredIdempotency(checked.store ?? processStore(), withDefaults(checked, defaults))
 }
 
 /** The rules of the options that `idempotency()` has in common with {@link createIdempotency}. */
