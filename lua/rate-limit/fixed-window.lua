@@ -26,12 +26,13 @@ algorithms['fixed-window'] = {
 
   -- Alone, a window counts first and takes back what does not fit: a command less, and nobody sees the step between.
   take = function(key, policy, cost)
+    if cost > policy.limit then return nil end -- nothing to try, and some sums are too large to be exact
     local used = pcall('INCRBY', key, costText)
     if type(used) ~= 'number' then return nil end
     local windowMs, leftMs = policy.periodMs, call('PTTL', key)
     local fits = used <= policy.limit
     if leftMs > 0 and leftMs <= windowMs and fits then return true, used, leftMs end
-    if leftMs == 0 or (used == cost and not fits) then -- over, or nothing was spent before
+    if leftMs == 0 then -- over
       call('DEL', key)
       return nil
     end

@@ -49,6 +49,21 @@ export function numbersContract(under: StoreUnderTest): void {
       expect(policies.map((state) => state.resetMs)).toEqual([resetMs(60_000), resetMs(60_001)])
     })
 
+    test('R3: the largest costs there are leave what is spent as it is, and as it is told', async () => {
+      const rig = await Rig.open(under)
+      const limiter = rig.limiter(policy(100, LONG_MS))
+      await decide(limiter, 'a', 2)
+      const left = (await limiter.peek('a')).remaining
+      for (const cost of [2 ** 53 - 1, 2 ** 53 - 2, 2 ** 52 + 1, 101]) {
+        const decision = fromStore(await limiter.consume('a', { cost }))
+        expect(decision, `cost ${cost}`).toMatchObject({
+          allowed: false,
+          remaining: left,
+          retryAfterMs: Infinity,
+        })
+      }
+    })
+
     test('R7: a limit of 0 refuses everything, for ever', async () => {
       const rig = await Rig.open(under)
       const limiter = rig.limiter(policy(0, 5))

@@ -38,7 +38,7 @@ export class StoreLimiter implements RateLimiter {
   }
 
   async consume(key: string, options: ConsumeOptions = noOptions): Promise<Decision> {
-    if (options !== noOptions) checkOptions('consume', options, consumeRules)
+    if (!isPlain(options)) checkOptions('consume', options, consumeRules)
     const { cost = 1, signal } = options
     check('consume', key, cost)
     signal?.throwIfAborted()
@@ -105,6 +105,13 @@ export class StoreLimiter implements RateLimiter {
 }
 
 const noOptions: ConsumeOptions = {}
+
+/** Whether a call has no option but its own: on every request's way, so the full check is for what fails this one. */
+function isPlain(options: ConsumeOptions): boolean {
+  if (typeof options !== 'object' || options === null) return false
+  for (const name in options) if (name !== 'cost' && name !== 'signal') return false
+  return options.signal === undefined
+}
 
 const peekRules = { cost: integer(1, Number.MAX_SAFE_INTEGER) }
 const consumeRules = {

@@ -1,4 +1,7 @@
 import { ConfigurationError } from '../errors.ts'
+
+import { OneListener } from '../one-listener.ts'
+
 import {
   type IoredisSubscribing,
   ioredisSubscriber,
@@ -100,36 +103,15 @@ function nodeRedisPort(client: NodeRedisLike): RedisPort {
 /** By the first byte of a reply's type: `$`, a text of known length. */
 const AS_BYTES = { typeMapping: { [0x24]: Buffer } }
 
-/** One listener on a client, however many stores it serves: emitters take more than ten for a leak, and say so. */
 function connections(client: Emitter): RedisPort['onConnected'] {
-  return (listener) => {
-    const known = watched.get(client) ?? watch(client)
-    known.listeners.add(listener)
-    return () => {
-      if (!known.listeners.delete(listener) || known.listeners.size > 0) return
-      client.off('ready', known.ready)
-      watched.delete(client)
-    }
-  }
+  return (listener) => connected.add(client, listener)
 }
 
-function watch(client: Emitter): Watched {
-  const listeners = new Set<() => void>()
-  const ready = () => {
-    for (const listener of listeners) listener()
-  }
-  const known = { listeners, ready }
-  client.on('ready', ready)
-  watched.set(client, known)
-  return known
-}
-
-interface Watched {
-  readonly listeners: Set<() => void>
-  readonly ready: () => void
-}
-
-const watched = new WeakMap<Emitter, Watched>()
+/** An application may make a store a route. */
+const connected = new OneListener<Emitter>((client, heard) => {
+  client.on('ready', heard)
+  return () => void client.off('ready', heard)
+})
 
 function has(value: unknown, method: string): boolean {
   return (

@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from '../errors.ts'
 import { emit } from '../events.ts'
+import { OneListener } from '../one-listener.ts'
 import { attempt } from './attempt.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { Deadlines, type Pending } from './deadline.ts'
@@ -40,6 +41,7 @@ class GuardedCall<T> implements Pending {
   readonly #resolve: (answer: T) => void
   readonly #reject: (error: unknown) => void
   readonly #signal: AbortSignal | undefined
+  readonly #stopListening: (() => void) | undefined
 
   constructor(
     guard: StoreGuard,
@@ -54,7 +56,7 @@ class GuardedCall<T> implements Pending {
     this.#reject = reject
     this.#signal = signal
     guard.deadlines.start(this)
-    signal?.addEventListener('abort', this.#aborted)
+    this.#stopListening = signal && aborts.add(signal, this.#aborted)
   }
 
   readonly answered = (answer: T): void => {
@@ -82,7 +84,7 @@ class GuardedCall<T> implements Pending {
     if (this.#settled) return true
     this.#settled = true
     this.#guard.deadlines.end(this)
-    this.#signal?.removeEventListener('abort', this.#aborted)
+    this.#stopListening?.()
     return false
   }
 
@@ -92,6 +94,12 @@ class GuardedCall<T> implements Pending {
     this.#reject(error)
   }
 }
+
+/** One signal may end many calls: that of a process that shuts down, say. */
+const aborts = new OneListener<AbortSignal>((signal, heard) => {
+  signal.addEventListener('abort', heard)
+  return () => signal.removeEventListener('abort', heard)
+})
 
 function circuitOpen(): StoreUnavailableError {
   return new StoreUnavailableError('circuit-open', 'its circuit is open after failures in a row')

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import {
   createRateLimiter,
@@ -116,6 +117,16 @@ describe('a limiter whose store fails', () => {
     const call = limiter.consume('a', { signal: leaving.signal })
     leaving.abort(new Error('left'))
     await expect(call).rejects.toThrow('left')
+  })
+
+  it('listens once to a signal that ends many calls, and not at all when they are over', async () => {
+    const { signal } = new AbortController()
+    const listeners = () => getEventListeners(signal, 'abort').length
+    const limiter = failing('open')
+    const calls = Array.from({ length: 20 }, () => limiter.consume('a', { signal }))
+    expect(listeners()).toBe(1)
+    await Promise.all(calls)
+    expect(listeners()).toBe(0)
   })
 
   it('R31: decides within timeoutMs when the store does not answer', async () => {
