@@ -115,7 +115,7 @@ async function commandsDuring<T>(
   redis: RedisServer,
   run: () => Promise<T>,
 ): Promise<readonly [number, T]> {
-  const monitor = await redis.control.duplicate().monitor()
+  const monitor = await redis.control.monitor()
   let commands = 0
   const marked = new Promise<void>((resolve) => {
     monitor.on('monitor', (_time: string, args: readonly string[], source: string) => {
