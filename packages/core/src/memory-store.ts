@@ -9,9 +9,9 @@ export interface MemoryStoreOptions {
    * Kept at most, by each capability: an integer from 1 to 10,000,000; default 100,000. Rate limiting (a subject and a
    * policy each) then forgets whoever was idle longest; idempotency refuses new keys and forgets nothing.
    */
-  readonly maxKeys?: number
+  readonly maxKeys?: number | undefined
   /** The clock, in milliseconds, never going back; default the process's monotonic clock. For tests. */
-  readonly now?: () => number
+  readonly now?: (() => number) | undefined
 }
 
 /**

@@ -94,10 +94,15 @@ function suits(value: unknown, { required = false, accepts }: Rule): boolean {
 export function withDefaults<Options extends object, Defaults extends Partial<Options>>(
   options: Options,
   defaults: Defaults,
-): Options & Required<Pick<Options, keyof Options & keyof Defaults>> {
+): Defaulted<Options, Defaults> {
   const given = Object.entries(options).filter(([, value]) => value !== undefined)
   const merged: unknown = Object.assign({}, defaults, Object.fromEntries(given))
-  return merged as Options & Required<Pick<Options, keyof Options & keyof Defaults>>
+  return merged as Defaulted<Options, Defaults>
+}
+
+/** Options of which some have a default and so are never undefined. */
+export type Defaulted<Options, Defaults> = Options & {
+  readonly [Name in keyof Options & keyof Defaults]-?: Exclude<Options[Name], undefined>
 }
 
 function unknown(

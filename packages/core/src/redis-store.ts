@@ -9,7 +9,7 @@ import type { Store } from './store.ts'
 /** Options of {@link redisStore}. */
 export interface RedisStoreOptions {
   /** Begins every key: 1 to 100 characters, no braces, colons at its ends or globs; default `'sluice'`. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
 }
 
 /**

@@ -10,34 +10,34 @@ import type { Eventually } from './rate-limit-options.ts'
 export interface IdempotencyGateOptions<Call extends readonly unknown[]>
   extends IdempotencyOptions {
   /** Methods that are protected; others pass, and so do safe ones. Default `['POST', 'PATCH']`. */
-  readonly methods?: readonly string[]
+  readonly methods?: readonly string[] | undefined
   /** The request field that brings the key; default `'Idempotency-Key'`. */
-  readonly header?: string
+  readonly header?: string | undefined
   /** Whether a request without a key is refused with 400; default false: it passes, unprotected. */
-  readonly required?: boolean
+  readonly required?: boolean | undefined
   /**
    * Whose key it is, as a non-empty string: a tenant, a user. Keys of different scopes never meet. Default: one scope,
    * in which a key answers only to the Authorization field that it was first used with.
    */
-  readonly scope?: (...call: Call) => Eventually<string>
+  readonly scope?: ((...call: Call) => Eventually<string>) | undefined
   /**
    * What the request asks for, instead of its query, content type and body; method and path always count.
    */
-  readonly fingerprint?: (...call: Call) => Eventually<string | Uint8Array>
+  readonly fingerprint?: ((...call: Call) => Eventually<string | Uint8Array>) | undefined
   /** A request whose first copy is still running: 409, or waiting so many milliseconds for its result. Default `'reject'`. */
-  readonly onConcurrent?: 'reject' | { readonly waitMs: number }
+  readonly onConcurrent?: 'reject' | { readonly waitMs: number } | undefined
   /** Whether responses of 500 and more are results, or free the key for a retry. Default `'replay'`. */
-  readonly onServerError?: 'replay' | 'release'
+  readonly onServerError?: 'replay' | 'release' | undefined
   /** A response with a longer body is not kept: a retry gets 409. In bytes, to 536,870,912; default 1,048,576. */
-  readonly maxBodyBytes?: number
+  readonly maxBodyBytes?: number | undefined
   /** While the store cannot be asked: refuse with 503, or run the handler without protection. Default `'closed'`. */
-  readonly onStoreFailure?: 'closed' | 'open'
+  readonly onStoreFailure?: 'closed' | 'open' | undefined
   /** Asked before a result is sent again: false answers 403. */
-  readonly authorizeReplay?: (...call: Call) => Eventually<boolean>
+  readonly authorizeReplay?: ((...call: Call) => Eventually<boolean>) | undefined
   /** Whether cookies that the first response set are set again; default false. */
-  readonly replaySetCookie?: boolean
+  readonly replaySetCookie?: boolean | undefined
   /** The URL of your documentation, for a `Link` of refusals. */
-  readonly documentation?: string
+  readonly documentation?: string | undefined
 }
 
 /** The options as a gate uses them. */

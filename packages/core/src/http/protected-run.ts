@@ -29,8 +29,8 @@ export interface RunOptions {
   readonly key: string
   readonly execution: Execution
   readonly maxBodyBytes: number
-  readonly onServerError?: 'replay' | 'release'
-  readonly replaySetCookie?: boolean
+  readonly onServerError?: 'replay' | 'release' | undefined
+  readonly replaySetCookie?: boolean | undefined
 }
 
 /** One run of a handler: its response is recorded, and settles the claim. */

@@ -27,7 +27,7 @@ import { fieldWriters, type HeaderFormat } from './fields.ts'
  */
 export interface RateLimitOptions<Call extends readonly unknown[]> {
   /** The quota's name; limiters of one name on one store share it. Default `'default'`. */
-  readonly name?: string
+  readonly name?: string | undefined
   /**
    * One policy, or several that are decided in one step, or a function that gives them for a request (a
    * customer's plan, say). Default `slidingWindow({ limit: 100, windowMs: 60_000 })`.
@@ -37,43 +37,43 @@ export interface RateLimitOptions<Call extends readonly unknown[]> {
     | readonly Policy[]
     | ((...call: Call) => Eventually<Policy | readonly Policy[]>)
   /** A ready limiter instead of `policy`, `name`, `store` and what else describes one. */
-  readonly limiter?: RateLimiter
+  readonly limiter?: RateLimiter | undefined
   /** Whose quota it is: a non-empty string. Default: the client's address, see `addressKey()`. */
-  readonly key?: (...call: Call) => Eventually<string>
+  readonly key?: ((...call: Call) => Eventually<string>) | undefined
   /** Bits of an IPv6 address that make one client, in the default `key`: 1 to 128; default 56. */
-  readonly ipv6Prefix?: number
+  readonly ipv6Prefix?: number | undefined
   /** What a request costs: an integer from 1 to 1,000,000,000; default 1. */
-  readonly cost?: number | ((...call: Call) => Eventually<number>)
+  readonly cost?: number | ((...call: Call) => Eventually<number>) | undefined
   /** True: the request passes, uncounted and without fields. */
-  readonly skip?: (...call: Call) => Eventually<boolean>
+  readonly skip?: ((...call: Call) => Eventually<boolean>) | undefined
   /**
    * Asked once, after the whole answer was sent: true gives the cost back (a login that succeeded, say). Not
    * asked for refused requests, nor when the client left earlier: its cost stays spent. What the process
    * decided while the store was away goes back there. If it throws, the cost stays spent and an event tells.
    */
-  readonly refund?: (...call: Call) => Eventually<boolean>
+  readonly refund?: ((...call: Call) => Eventually<boolean>) | undefined
   /** Default: a {@link memoryStore} of the limiter's own. */
-  readonly store?: Store
+  readonly store?: Store | undefined
   /** Deadline of a store call in milliseconds: 1 to 60,000; default 500. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** How long a refusal of a remote store is remembered in the process at most: 0 (off) to 60,000 ms; default 1000. */
-  readonly denyCacheMs?: number
+  readonly denyCacheMs?: number | undefined
   /** What happens while the store cannot be asked; default `'local'`. `'closed'` answers 503. */
-  readonly onStoreFailure?: OnStoreFailure
+  readonly onStoreFailure?: OnStoreFailure | undefined
   /** Processes that share the quota, for `'local'`: 1 to 100,000; default 1. */
-  readonly instances?: number
+  readonly instances?: number | undefined
   /** False: decide, send the fields and the event, but never refuse and never delay. Default true. */
-  readonly enforce?: boolean
+  readonly enforce?: boolean | undefined
   /**
    * Which response fields tell the quota; default `'draft-11'`. With `false` there are none but the
    * `Retry-After` of a refusal.
    */
-  readonly headers?: HeaderFormat | readonly HeaderFormat[] | false
+  readonly headers?: HeaderFormat | readonly HeaderFormat[] | false | undefined
   /**
    * Answers a request over its limit instead of the problem document. Fields and status 429 are set; it
    * may change them. Not asked when a failed store is the reason: that is a 503 in any case.
    */
-  readonly onLimited?: (...call: [...Call, Decision]) => unknown
+  readonly onLimited?: ((...call: [...Call, Decision]) => unknown) | undefined
 }
 
 /** A value, or a promise of it. */

@@ -9,15 +9,15 @@ export interface IdempotencyRequest {
   /** A non-empty string. */
   readonly key: string
   /** Records of different scopes never meet. Default: one scope. */
-  readonly scope?: string
+  readonly scope?: string | undefined
   /** What the request asks for; the same key with another fingerprint is a mismatch. */
   readonly fingerprint: string | Uint8Array
   /** A digest of the caller's credentials, where there is no scope: another caller is a stranger. */
-  readonly caller?: string
+  readonly caller?: string | undefined
   /** Wait so long for one that is in progress; default 0. */
-  readonly waitMs?: number
+  readonly waitMs?: number | undefined
   /** Ends the waiting: `begin` rejects with its reason, and claims nothing. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** One run of the protected work. */
@@ -85,17 +85,17 @@ export interface Idempotency {
 /** Options of {@link createIdempotency}. */
 export interface IdempotencyOptions {
   /** Default: a memory store that the whole process shares. */
-  readonly store?: Store
+  readonly store?: Store | undefined
   /** How long a silent owner keeps the key, in milliseconds from 100; renewed at a third; default 30,000. */
-  readonly leaseMs?: number
+  readonly leaseMs?: number | undefined
   /** Renewal stops here, in milliseconds from 100; default 300,000. */
-  readonly maxRunMs?: number
+  readonly maxRunMs?: number | undefined
   /** How long results and unknown outcomes are remembered, in milliseconds from 1; default 86,400,000. */
-  readonly resultTtlMs?: number
+  readonly resultTtlMs?: number | undefined
   /** Whether a retry may run what an earlier run left unknown; default `'hold'`: not until it is settled. */
-  readonly onUnknown?: 'hold' | 'rerun'
+  readonly onUnknown?: 'hold' | 'rerun' | undefined
   /** Deadline of a store call in milliseconds: 1 to 60,000; default 500. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 /**

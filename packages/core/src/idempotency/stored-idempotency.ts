@@ -11,6 +11,14 @@ import type { Claim, ClaimReply, Lifetimes, Subject } from './store.ts'
 import { waitForNews } from './waiting.ts'
 import { withdraw } from './withdrawal.ts'
 
+/** The options over their defaults. */
+type ResolvedIdempotency = {
+  readonly [Name in Exclude<keyof IdempotencyOptions, 'store'>]-?: Exclude<
+    IdempotencyOptions[Name],
+    undefined
+  >
+}
+
 /** What {@link createIdempotency} makes: claims, and what operators may do. */
 export class StoredIdempotency implements Idempotency {
   readonly #store: GuardedStore
@@ -18,7 +26,7 @@ export class StoredIdempotency implements Idempotency {
   readonly #maxRunMs: number
   readonly #rerun: boolean
 
-  constructor(store: Store, options: Required<Omit<IdempotencyOptions, 'store'>>) {
+  constructor(store: Store, options: ResolvedIdempotency) {
     const { leaseMs, resultTtlMs, maxRunMs, onUnknown, timeoutMs } = options
     this.#store = new GuardedStore(store, timeoutMs)
     this.#lifetimes = { leaseMs, resultTtlMs }

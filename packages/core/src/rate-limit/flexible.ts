@@ -16,13 +16,13 @@ export interface FlexibleOptions {
    * The limiter's name, and its policy's in decisions and response fields: 1 to 100 printable ASCII
    * characters. Default: limiter `'default'`, policy `'fixed-window'`.
    */
-  readonly name?: string
+  readonly name?: string | undefined
   /** Deadline of a call in milliseconds: 1 to 60,000; default 500. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** What happens while the limiter's store cannot be asked; default `'local'`. */
-  readonly onStoreFailure?: OnStoreFailure
+  readonly onStoreFailure?: OnStoreFailure | undefined
   /** Processes that share the quota, for `'local'`: 1 to 100,000; default 1. */
-  readonly instances?: number
+  readonly instances?: number | undefined
 }
 
 /**

@@ -21,9 +21,9 @@ export type OnStoreFailure = 'open' | 'closed' | 'local' | RateLimiter
 /** Options of {@link RateLimiter.consume}. */
 export interface ConsumeOptions {
   /** An integer of at least 1; default 1. */
-  readonly cost?: number
+  readonly cost?: number | undefined
   /** Ends the wait with its reason; the call may have happened. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Decides who may pass. Made by {@link createRateLimiter} or {@link fromFlexible}. */
@@ -44,7 +44,7 @@ export interface RateLimiter {
    *
    * @throws ConfigurationError (`configuration`), StoreUnavailableError (`store-unavailable`)
    */
-  peek(key: string, options?: { readonly cost?: number }): Promise<Decision>
+  peek(key: string, options?: { readonly cost?: number | undefined }): Promise<Decision>
   /**
    * Gives back up to `cost` of what the key has spent; never more, and nothing to a window that is over.
    *
@@ -62,19 +62,19 @@ export interface RateLimiter {
 /** Options of {@link createRateLimiter}. */
 export interface RateLimiterOptions {
   /** The quota's name; limiters of one name on one store share it. Default `'default'`. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** One policy, or several that are decided in one step. */
   readonly policy: Policy | readonly Policy[]
   /** Default: a {@link memoryStore} of its own. */
-  readonly store?: Store
+  readonly store?: Store | undefined
   /** Deadline of a store call in milliseconds: 1 to 60,000; default 500. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** How long a refusal of a remote store is remembered in the process at most: 0 (off) to 60,000 ms; default 1000. */
-  readonly denyCacheMs?: number
+  readonly denyCacheMs?: number | undefined
   /** Default `'local'`. */
-  readonly onStoreFailure?: OnStoreFailure
+  readonly onStoreFailure?: OnStoreFailure | undefined
   /** Processes that share the quota, for `'local'`: 1 to 100,000; default 1. */
-  readonly instances?: number
+  readonly instances?: number | undefined
 }
 
 /**

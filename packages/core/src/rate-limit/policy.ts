@@ -33,7 +33,7 @@ export interface WindowOptions {
   /** The window in milliseconds: an integer from 1 to ten years. */
   readonly windowMs: number
   /** See {@link Policy.name}. */
-  readonly name?: string
+  readonly name?: string | undefined
 }
 
 /** Options of {@link tokenBucket}. */
@@ -45,7 +45,7 @@ export interface TokenBucketOptions {
   /** In milliseconds: an integer from 1 to ten years. */
   readonly refillMs: number
   /** See {@link Policy.name}. */
-  readonly name?: string
+  readonly name?: string | undefined
 }
 
 /** Options of {@link leakyBucket}. */
@@ -57,7 +57,7 @@ export interface LeakyBucketOptions {
   /** In milliseconds: an integer from 1 to ten years. */
   readonly drainMs: number
   /** See {@link Policy.name}. */
-  readonly name?: string
+  readonly name?: string | undefined
 }
 
 /**
@@ -236,7 +236,7 @@ function windowPolicy(
 
 function bucketPolicy(
   algorithm: Algorithm,
-  options: { readonly capacity: number; readonly name?: string },
+  options: { readonly capacity: number; readonly name?: string | undefined },
   rateAmount: number,
   ratePeriodMs: number,
 ): Policy {

@@ -47,7 +47,10 @@ export class StoreLimiter implements RateLimiter {
     return decide(this.policies, Array.isArray(standings) ? standings : await standings, 'store')
   }
 
-  async peek(key: string, options: { readonly cost?: number } = noOptions): Promise<Decision> {
+  async peek(
+    key: string,
+    options: { readonly cost?: number | undefined } = noOptions,
+  ): Promise<Decision> {
     checkOptions('peek', options, peekRules)
     const { cost = 1 } = options
     check('peek', key, cost)

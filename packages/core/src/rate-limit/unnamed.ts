@@ -8,8 +8,8 @@ export function warnOfSharedDefault({
   name,
   store,
 }: {
-  readonly name?: string
-  readonly store?: Store
+  readonly name?: string | undefined
+  readonly store?: Store | undefined
 }): void {
   if (name !== undefined || !store) return
   const seen = unnamed.get(store) ?? 0
