@@ -19,6 +19,8 @@ export interface Stage {
   readonly actual: Player
   /** What a `change` does to a bucket's rate. The model knows one level, not since when: for it, rates stay. */
   readonly rates?: 'stay' | 'change'
+  /** Time goes no further; default the year 3000. */
+  readonly endOfTime?: number
   /** After each step. */
   readonly check?: () => Promise<void>
 }
@@ -131,16 +133,16 @@ function costOf(step: { percent: number; units: number }, [policy]: readonly Pol
   return Math.max(1, share + step.units)
 }
 
-/** Never so far that a wait of centuries would leave the range of times. */
+/** What would lead past the end of time does not happen. */
 function passing(
   step: Extract<Step, { do: 'advance' | 'await' }>,
-  { policies, last, clock }: Scene,
+  { policies, last, clock, endOfTime = YEAR_3000 }: Scene,
 ): number {
   const ms =
     step.do === 'advance'
       ? Math.floor(((policies[0]?.windowMs ?? 0) * step.percent) / 100) + step.ms
       : Math.max(0, ...(last?.policies ?? []).map((verdict) => verdict[step.what])) - step.early
-  return ms > 0 && clock.now + ms < YEAR_3000 ? ms : 0
+  return ms > 0 && clock.now + ms < endOfTime ? ms : 0
 }
 
 const YEAR_3000 = Date.UTC(3000, 0)

@@ -64,7 +64,9 @@ describe('R6: a counter that lost its TTL', () => {
       }
       const echo: Player = { ...player, consume: () => last, refund: () => {} }
       const check = async () => expect(await client.keysWithoutTtl()).toEqual([])
-      await replay(trace, { clock, expected: forgetful, actual: echo, check })
+      // Without a TTL a log may lie for ever, but it knows its times only modulo 34 years.
+      const endOfTime = clock.now + 30 * 365 * 86_400_000
+      await replay(trace, { clock, endOfTime, expected: forgetful, actual: echo, check })
       await client.clear()
     })
     await fc.assert(property, { numRuns: runs(100) })
