@@ -11,21 +11,15 @@ import {
 } from '@sluice/core'
 import { Redis } from 'ioredis'
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
-import { command, fields } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
-import { RedisServer } from '../support/redis-server.ts'
 import { WithIncrex } from './increx.ts'
 import { LONG_MS } from './rate-limit/cases.ts'
 import { decide, passing } from './rate-limit/rig.ts'
 import { rateLimitStoreContract } from './rate-limit-store.ts'
 import { serverClock } from './server-clock.ts'
 
-const port = inject('redisPort')
-const redis = new Redis(port)
+const redis = new Redis(inject('redisPort'))
 beforeAll(() => () => redis.disconnect())
-
-/** Whether the server under test has the command itself; the tests of that run where it does. */
-const isNative = ((await command(port, 'COMMAND', 'INFO', 'INCREX')) as unknown[])[0] !== null
 
 const threeAnHour = fixedWindow({ limit: 3, windowMs: LONG_MS })
 
@@ -177,70 +171,6 @@ describe('R14: where INCREX replies in another shape, scripts decide', () => {
     expect(client.decided).toBe(decided)
   })
 })
-
-describe('R14: on this server', () => {
-  test.skipIf(isNative)(
-    'INCREX is unknown: asked for once a connection, and scripts decide',
-    async () => {
-      await using own = await RedisServer.start()
-      const client = new Redis(own.port)
-      const store = redisStore(client)
-      await client.ping()
-      const refusedCommands = async () =>
-        Number(
-          /count=(\d+)/.exec(
-            String(fields(await client.info('errorstats'))['errorstat_ERR']),
-          )?.[1] ?? 0,
-        )
-      const connected = await refusedCommands() // a newer client says more about itself than an older server takes
-      for (let call = 0; call < 20; call++) expect(await decide(limiter(store), 'a')).toBe(call < 3)
-      expect(await refusedCommands()).toBe(connected + 1)
-      client.disconnect(true)
-      await eventually(() => client.ping())
-      const reconnected = await refusedCommands()
-      for (let call = 0; call < 20; call++) expect(await decide(limiter(store), 'a')).toBe(false)
-      expect(await refusedCommands()).toBe(reconnected + 1)
-      client.disconnect()
-      await store.close()
-    },
-  )
-
-  test.skipIf(!isNative)('INCREX decides single fixed windows', async () => {
-    await using own = await RedisServer.start()
-    const client = new Redis(own.port)
-    const store = await nativeStore(client)
-    const before = await increxCalls(client)
-    for (let call = 0; call < 20; call++) expect(await decide(limiter(store), 'a')).toBe(call < 3)
-    expect((await increxCalls(client)) - before).toBe(20)
-    client.disconnect()
-    await store.close()
-  })
-})
-
-if (isNative)
-  rateLimitStoreContract({
-    name: 'INCREX of this server',
-    algorithms: ['fixed-window'],
-    makeStore: () => nativeStore(redis),
-    ...serverClock(redis),
-  })
-
-/** A store on a client whose server has the command, when it has found out. */
-async function nativeStore(client: Redis): Promise<Store> {
-  const store = redisStore(client, { prefix: `native:${randomUUID()}` })
-  await limiter(store).consume('first')
-  const before = await increxCalls(client)
-  await eventually(async () => {
-    await limiter(store).consume('again')
-    return (await increxCalls(client)) >= before + 3 // two to find out, and one that counts
-  })
-  return store
-}
-
-async function increxCalls(client: Redis): Promise<number> {
-  const { cmdstat_increx: stat = '' } = fields(await client.info('commandstats'))
-  return Number(/calls=(\d+)/.exec(stat)?.[1] ?? 0)
-}
 
 /** Lets the store look at what the command replies, and checks that it never decides. */
 async function expectScripts(client: WithIncrex): Promise<void> {

@@ -223,34 +223,18 @@ export const museum: readonly (readonly [string, Trace])[] = [
       ]).flat(),
     },
   ],
-  [
-    'what a longer window refuses for, it keeps: a log',
+  ...(['sliding-log', 'sliding-window'] as const).map((algorithm): readonly [string, Trace] => [
+    `what a longer window refuses for, it keeps: ${algorithm}`,
     {
-      policies: policy('sliding-log', 1, 100),
+      policies: policy(algorithm, 1, 100),
       steps: [
         consume(),
-        advance(50),
+        advance(90),
         change(1, 1000),
         consume(),
-        advance(60),
-        consume(),
+        advance(120),
         wait('retryAfterMs'),
       ],
     },
-  ],
-  [
-    'what a longer window refuses for, it keeps: a sliding window',
-    {
-      policies: policy('sliding-window', 1, 100),
-      steps: [
-        consume(),
-        advance(150),
-        change(1, 1000),
-        consume(),
-        advance(60),
-        consume(),
-        wait('retryAfterMs'),
-      ],
-    },
-  ],
+  ]),
 ]
