@@ -173,7 +173,7 @@ export function identityContract(under: StoreUnderTest): void {
     })
   })
 
-  test('R10: any two different strings are two subjects', async () => {
+  test('R10: two different strings, whichever, are two subjects', async () => {
     const rig = await Rig.open(under)
     const limiter = rig.limiter(fixedWindow({ limit: 1, windowMs: LONG_MS }))
     const unit = fc.oneof(

@@ -1,7 +1,8 @@
 import { memoryStore } from '../memory-store.ts'
 import { localStore } from '../rate-limit/degradation.ts'
 import { limiterOf, type RateLimiter, type RateLimiterOptions } from '../rate-limit/limiter.ts'
-import { checkPolicies, type Policy } from '../rate-limit/policy.ts'
+import type { Policy } from '../rate-limit/policy.ts'
+import { checkPolicies } from '../rate-limit/policy-set.ts'
 import { warnOfSharedDefault } from '../rate-limit/unnamed.ts'
 
 /**

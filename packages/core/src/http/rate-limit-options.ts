@@ -16,7 +16,8 @@ import {
   type OnStoreFailure,
   type RateLimiter,
 } from '../rate-limit/limiter.ts'
-import { checkPolicies, type Policy, policyName, slidingWindow } from '../rate-limit/policy.ts'
+import { type Policy, policyName, slidingWindow } from '../rate-limit/policy.ts'
+import { checkPolicies } from '../rate-limit/policy-set.ts'
 import type { Store } from '../store.ts'
 import { fieldWriters, type HeaderFormat } from './fields.ts'
 

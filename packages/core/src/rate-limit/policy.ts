@@ -1,4 +1,3 @@
-import { ConfigurationError } from '../errors.ts'
 import { checkOptions, duration, integer, MAX_AMOUNT, type Rule, required } from '../options.ts'
 import { bucketHints, windowHints } from './foreign-names.ts'
 
@@ -157,32 +156,6 @@ export const policyName: Rule = {
   accepts: (value) => typeof value === 'string' && /^[\x20-\x7e]{1,100}$/.test(value),
 }
 
-/**
- * Checks a limiter's policies: at least one, each made by a policy function, names all different. The array that it
- * gives is its own: the application's may change.
- *
- * @throws ConfigurationError (`configuration`)
- */
-export function checkPolicies(owner: string, given: unknown): readonly Policy[] {
-  const policies: readonly unknown[] = Object.freeze([given].flat())
-  if (policies.length === 0 || !policies.every(isPolicy))
-    throw new ConfigurationError(
-      owner,
-      'policy',
-      given,
-      'one or more policies made by fixedWindow(), slidingWindow(), slidingLog(), tokenBucket() or leakyBucket()',
-    )
-  const names = new Set(policies.map((policy) => policy.name))
-  if (names.size < policies.length)
-    throw new ConfigurationError(
-      owner,
-      'policy',
-      policies.map((policy) => policy.name).join(', '),
-      'policies of different names (give each a `name`)',
-    )
-  return policies
-}
-
 /** One of `instances` equal parts of a policy: the limit, and a bucket's rate, divided and the limit rounded up. */
 export function share(policy: Policy, instances: number): Policy {
   const limit = Math.ceil(policy.limit / instances)
@@ -195,23 +168,6 @@ export function share(policy: Policy, instances: number): Policy {
       rate.periodMs * instances,
     )
   return freeze({ algorithm, name, limit, windowMs, rate: { amount: limit, periodMs: windowMs } })
-}
-
-const algorithms: ReadonlySet<unknown> = new Set<Algorithm>([
-  'fixed-window',
-  'sliding-window',
-  'sliding-log',
-  'token-bucket',
-  'leaky-bucket',
-])
-
-function isPolicy(value: unknown): value is Policy {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    Object.isFrozen(value) &&
-    algorithms.has(Reflect.get(value, 'algorithm'))
-  )
 }
 
 function amount(min: number): Rule {
