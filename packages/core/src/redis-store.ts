@@ -3,6 +3,7 @@ import { RedisIdempotencyStore } from './idempotency/redis-store.ts'
 import { checkOptions } from './options.ts'
 import { RedisRateLimitStore } from './rate-limit/redis-store.ts'
 import { type RedisClient, redisPort } from './redis/client.ts'
+import { Messages } from './redis/messages.ts'
 import { CircuitBreaker } from './resilience/circuit-breaker.ts'
 import type { Store } from './store.ts'
 
@@ -49,15 +50,16 @@ export function redisStore(
     const key = `${prefix}:probe:${probes++ % PROBE_KEYS}`
     return redis.send(key, ['SET', key, '1', 'PX', '1000'])
   })
+  const messages = new Messages(redis)
   const rateLimit = new RedisRateLimitStore(redis, prefix)
-  const idempotency = new RedisIdempotencyStore(redis, prefix)
+  const idempotency = new RedisIdempotencyStore(redis, messages, prefix)
   return {
     rateLimit,
     idempotency,
     circuit,
     close: async () => {
       rateLimit.close()
-      idempotency.close()
+      messages.close()
       circuit.close()
     },
   }

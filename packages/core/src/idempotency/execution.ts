@@ -1,16 +1,16 @@
 import { emit, hashKey } from '../events.ts'
+import type { GuardedPort } from '../resilience/guarded-port.ts'
+import { Renewal } from '../resilience/renewal.ts'
+import { retryUntil } from '../resilience/retry.ts'
 import type { LateSettlementEvent } from './event.ts'
-import type { GuardedStore } from './guarded-store.ts'
 import type { Execution } from './idempotency.ts'
 import type { StoredResponse, Tombstone } from './record.ts'
-import { Renewal } from './renewal.ts'
 import { checkResponse } from './response-check.ts'
-import { retryUntil } from './retry.ts'
 import type { Lifetimes, Settlement, SettleReply, Subject } from './store.ts'
 
 /** What an execution needs to know of its claim. */
 export interface Grant {
-  readonly store: GuardedStore
+  readonly store: GuardedPort<'idempotency'>
   readonly subject: Subject
   readonly owner: string
   readonly attempt: number

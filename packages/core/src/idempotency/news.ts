@@ -1,49 +1,30 @@
-import type { RedisPort } from '../redis/client.ts'
-import type { Subscriber } from '../redis/subscriber.ts'
+import type { Listening, Messages } from '../redis/messages.ts'
 import { Wakeups, type Watch } from './wakeups.ts'
 
-/**
- * News of keys that others settle, over one connection of the store's own, opened when somebody waits for the first
- * time. Messages are hints: whoever waits also asks now and then, so a lost one costs a second, not the answer.
- */
+/** News of keys that others settle. A lost message costs a second, not the answer: see `waitForNews`. */
 export class News {
-  readonly #redis: RedisPort
+  readonly #messages: Messages
   readonly #wakeups = new Wakeups()
-  readonly #ready = new Map<string, Promise<void>>()
-  #subscriber: Subscriber | undefined
-  #closed = false
+  readonly #listening = new Map<string, Listening>()
 
-  constructor(redis: RedisPort) {
-    this.#redis = redis
+  constructor(messages: Messages) {
+    this.#messages = messages
   }
 
   watch(channel: string): Watch {
-    const ready = this.#ready.get(channel) ?? this.#subscribe(channel)
-    return this.#wakeups.watch(channel, ready, () => this.#unsubscribe(channel))
+    const { ready } = this.#listening.get(channel) ?? this.#listen(channel)
+    return this.#wakeups.watch(channel, ready, () => this.#leave(channel))
   }
 
-  /** Whoever waits from now on asks once a second. */
-  close(): void {
-    this.#closed = true
-    this.#subscriber?.close()
-    this.#subscriber = undefined
+  #listen(channel: string): Listening {
+    const listening = this.#messages.listen(channel, (state) => this.#tell(channel, state))
+    this.#listening.set(channel, listening)
+    return listening
   }
 
-  #subscribe(channel: string): Promise<void> {
-    const ready = this.#open(channel).catch(() => {})
-    this.#ready.set(channel, ready)
-    return ready
-  }
-
-  async #open(channel: string): Promise<void> {
-    if (this.#closed) return
-    this.#subscriber ??= this.#redis.openSubscriber((name, message) => this.#tell(name, message))
-    await this.#subscriber?.subscribe(channel)
-  }
-
-  #unsubscribe(channel: string): void {
-    this.#ready.delete(channel)
-    this.#subscriber?.unsubscribe(channel).catch(() => {})
+  #leave(channel: string): void {
+    this.#listening.get(channel)?.close()
+    this.#listening.delete(channel)
   }
 
   /** The message is the new state: see lua/idempotency/settle.lua. */

@@ -1,6 +1,7 @@
 import { idempotencyScripts, type Script } from '../generated/lua.ts'
 import type { RedisPort } from '../redis/client.ts'
 import { keyPart } from '../redis/keys.ts'
+import type { Messages } from '../redis/messages.ts'
 import { isReplyError, runScriptOnBytes } from '../redis/script-runner.ts'
 import { SLOTS, slotOf, slotTag } from '../redis/slots.ts'
 import { encodeResponse, encodeTombstone } from './codec.ts'
@@ -36,15 +37,11 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   /** One hash slot a script: a cluster, or what turned out to be one behind a proxy. */
   #oneSlot: boolean
 
-  constructor(redis: RedisPort, prefix: string) {
+  constructor(redis: RedisPort, messages: Messages, prefix: string) {
     this.#redis = redis
     this.#prefix = `${prefix}:idempotency:`
-    this.#news = new News(redis)
+    this.#news = new News(messages)
     this.#oneSlot = redis.cluster
-  }
-
-  close(): void {
-    this.#news.close()
   }
 
   async claim(subject: Subject, claim: Claim): Promise<ClaimReply> {

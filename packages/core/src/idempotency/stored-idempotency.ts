@@ -1,9 +1,9 @@
 import { ConfigurationError } from '../errors.ts'
 import { duration } from '../options.ts'
+import { GuardedPort } from '../resilience/guarded-port.ts'
 import type { Store } from '../store.ts'
 import { digestCaller, digestFingerprint, newOwner } from './digest.ts'
 import { StoredExecution } from './execution.ts'
-import { GuardedStore } from './guarded-store.ts'
 import type { Begun, Idempotency, IdempotencyOptions, IdempotencyRequest } from './idempotency.ts'
 import type { IdempotencyRecord, StoredResponse } from './record.ts'
 import { checkResponse } from './response-check.ts'
@@ -21,14 +21,14 @@ type ResolvedIdempotency = {
 
 /** What {@link createIdempotency} makes: claims, and what operators may do. */
 export class StoredIdempotency implements Idempotency {
-  readonly #store: GuardedStore
+  readonly #store: GuardedPort<'idempotency'>
   readonly #lifetimes: Lifetimes
   readonly #maxRunMs: number
   readonly #rerun: boolean
 
   constructor(store: Store, options: ResolvedIdempotency) {
     const { leaseMs, resultTtlMs, maxRunMs, onUnknown, timeoutMs } = options
-    this.#store = new GuardedStore(store, timeoutMs)
+    this.#store = new GuardedPort(store, 'idempotency', timeoutMs)
     this.#lifetimes = { leaseMs, resultTtlMs }
     this.#maxRunMs = maxRunMs
     this.#rerun = onUnknown === 'rerun'

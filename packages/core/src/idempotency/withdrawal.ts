@@ -1,7 +1,7 @@
 import { emit } from '../events.ts'
+import type { GuardedPort } from '../resilience/guarded-port.ts'
+import { retryUntil } from '../resilience/retry.ts'
 import { hashSubject } from './execution.ts'
-import type { GuardedStore } from './guarded-store.ts'
-import { retryUntil } from './retry.ts'
 import type { ClaimReply, Lifetimes, Subject } from './store.ts'
 
 /**
@@ -11,7 +11,7 @@ import type { ClaimReply, Lifetimes, Subject } from './store.ts'
  * through nevertheless says so when its reply comes late, and is undone then.
  */
 export function withdraw(
-  store: GuardedStore,
+  store: GuardedPort<'idempotency'>,
   subject: Subject,
   owner: string,
   lifetimes: Lifetimes,
@@ -28,7 +28,7 @@ export function withdraw(
 }
 
 async function undoClaim(
-  store: GuardedStore,
+  store: GuardedPort<'idempotency'>,
   subject: Subject,
   owner: string,
   lifetimes: Lifetimes,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Renewal } from '../../src/idempotency/renewal.ts'
+import { Renewal } from '../src/resilience/renewal.ts'
 
 const LEASE_MS = 30_000
 const MAX_RUN_MS = 300_000
