@@ -66,7 +66,8 @@ function filesBelow(folder) {
 /** Every string that names requirements: `test('R4: …')`, `test.each(…)(`${store}: R4, R5: …`)`, a table's row. */
 function titles(file) {
   const code = read(file).replace(/^\s*(\/\/|\/?\*).*$/gm, '')
-  const named = /(['"`])((?:(?!\1)[^\\\n])*?\b((?:[RILDP]\d+, )*[RILDP]\d+): (?:\\.|(?!\1)[^\\])*)\1/gs
+  const named =
+    /(['"`])((?:(?!\1)[^\\\n])*?\b((?:[RILDP]\d+, )*[RILDP]\d+): (?:\\.|(?!\1)[^\\])*)\1/gs
   return [...code.matchAll(named)].map(([, , title, numbers]) => ({
     file,
     numbers: numbers.split(', '),
