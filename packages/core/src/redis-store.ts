@@ -1,5 +1,6 @@
 import { ConfigurationError } from './errors.ts'
 import { RedisIdempotencyStore } from './idempotency/redis-store.ts'
+import { RedisLockStore } from './lock/redis-store.ts'
 import { checkOptions } from './options.ts'
 import { RedisRateLimitStore } from './rate-limit/redis-store.ts'
 import { type RedisClient, redisPort } from './redis/client.ts'
@@ -53,9 +54,11 @@ export function redisStore(
   const messages = new Messages(redis)
   const rateLimit = new RedisRateLimitStore(redis, prefix)
   const idempotency = new RedisIdempotencyStore(redis, messages, prefix)
+  const lock = new RedisLockStore(redis, messages, prefix)
   return {
     rateLimit,
     idempotency,
+    lock,
     circuit,
     close: async () => {
       rateLimit.close()
