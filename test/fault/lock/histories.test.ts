@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { RedisServer } from '../../support/redis-server.ts'
+import { check } from './checker.ts'
+import { type FaultName, goWrong } from './faults.ts'
+import { type History, of } from './history.ts'
+import { seeded, seedOfThisRun } from './random.ts'
+import { Rig, type RigOptions } from './rig.ts'
+
+const seed = seedOfThisRun()
+const messages: readonly FaultName[] = ['cut', 'lose request', 'lose reply', 'delay', 'stall']
+
+test('L2, L5, L9: writes stay in order when processes stop past their leases and are killed', async () => {
+  const processes: readonly FaultName[] = ['stop holder', 'stop any', 'kill holder', 'kill any']
+  const history = await run({ leaseMs: 300 }, processes)
+  expect(check(history), `SEED=${seed}`).toEqual([])
+  expect(of(history, 'write').some(({ accepted }) => !accepted)).toBe(true) // the fence was needed
+})
+
+test('L8, L9: so they do when leases are renewed', async () => {
+  const history = await run({ leaseMs: 300, renew: true, workMs: 200 }, [
+    'stop holder',
+    'stop any',
+    'cut',
+    'delay',
+  ])
+  expect(check(history), `SEED=${seed}`).toEqual([])
+})
+
+test('L3, L4, L6: lost, late and cut messages leave no lock behind, and everybody is served or told', async () => {
+  const history = await run({ leaseMs: 10_000 }, messages)
+  expect(check(history), `SEED=${seed}`).toEqual([])
+})
+
+test('L2, L3, L5, L6, L9: all that at once, and a server that stands still', async () => {
+  const history = await run({ leaseMs: 400, renew: true, workMs: 30 }, [
+    ...messages,
+    'freeze',
+    'stop holder',
+    'kill holder',
+  ])
+  expect(check(history), `SEED=${seed}`).toEqual([])
+})
+
+/** What happens to four processes that take turns while things go wrong, until all calls have ended. */
+async function run(options: RigOptions, faults: readonly FaultName[]): Promise<History> {
+  await using server = await RedisServer.start()
+  await using rig = await Rig.start(server, { ...options, seed })
+  const random = seeded(seed)
+  rig.begin()
+  await rig.holder()
+  await goWrong({ rig, server, random, leaseMs: options.leaseMs ?? 0 }, faults, 3000)
+  return rig.finish()
+}
