@@ -25,15 +25,18 @@ export class RedisLockStore implements LockStore {
   readonly #redis: RedisPort
   readonly #prefix: string
   readonly #turns: Turns
+  /** One hash slot a script: a cluster, or what turned out to be one behind a proxy. */
+  #oneSlot: boolean
 
   constructor(redis: RedisPort, messages: Messages, prefix: string) {
     this.#redis = redis
     this.#prefix = `${prefix}:lock:`
     this.#turns = new Turns(messages)
+    this.#oneSlot = redis.cluster
   }
 
   check(keys: LockKeys): void {
-    if (!this.#redis.cluster || keys.length === 1) return
+    if (!this.#oneSlot || keys.length === 1) return
     const slots = keys.map((key) => slotOf(this.#keys(key).holder))
     if (new Set(slots).size > 1) throw differentSlots(keys)
   }
@@ -98,9 +101,10 @@ export class RedisLockStore implements LockStore {
     try {
       return decodeAcquire(await this.#run(lockScripts.acquireAll, names, args))
     } catch (error) {
-      // A cluster that its client does not know of, as behind a proxy. Nothing ran.
-      if (isReplyError(error, 'CROSSSLOT')) throw differentSlots(keys)
-      throw error
+      // Nothing ran: a server that takes no keys of different slots looked at them first.
+      if (!isReplyError(error, 'CROSSSLOT')) throw error
+      this.#oneSlot = true
+      throw differentSlots(keys)
     }
   }
 
@@ -149,11 +153,12 @@ function isOne(reply: unknown): boolean {
 }
 
 function differentSlots(keys: LockKeys): ConfigurationError {
+  const names = keys.map((key) => JSON.stringify(key.slice(0, 60))).join(', ')
   return new ConfigurationError(
     'acquire',
     'keys',
     keys,
-    'keys of one hash slot in a Cluster: give them one tag in braces, as in {order:1}:stock and {order:1}:bill',
+    `in one hash slot in a Cluster, as ${names} are not; give them one tag in braces, as in {order:1}:stock and {order:1}:bill`,
   )
 }
 

@@ -1,6 +1,6 @@
 import type { RedisClient } from '@sluice/core'
 import type { Cluster, Redis } from 'ioredis'
-import { idempotencyScripts } from '../../packages/core/src/generated/lua.ts'
+import { idempotencyScripts, lockScripts } from '../../packages/core/src/generated/lua.ts'
 
 type Word = string | Buffer
 
@@ -34,7 +34,10 @@ export class ShiftedClock {
       pipeline: () => client.pipeline(),
       on: () => {},
       off: () => {},
-      call: (command: string, ...args: string[]) => client.call(command, ...args),
+      call: (command: string, ...args: string[]) => {
+        const [name, ...rest] = this.#shift([command, ...args])
+        return client.call(String(name), ...rest)
+      },
       callBuffer: (command: string, ...args: Word[]) => {
         const [name, ...rest] = this.#shift([command, ...args])
         return client.callBuffer(String(name), ...rest)
@@ -84,7 +87,12 @@ interface NodeRedisCluster {
   duplicate(): unknown
 }
 
-const sources = new Map(Object.values(idempotencyScripts).map(({ sha1, source }) => [sha1, source]))
+const sources = new Map(
+  [...Object.values(idempotencyScripts), ...Object.values(lockScripts)].map(({ sha1, source }) => [
+    sha1,
+    source,
+  ]),
+)
 
 const PROLOGUE = `
 local server, offsetMs = redis, tonumber(table.remove(ARGV))
