@@ -62,6 +62,7 @@ export function redisStore(
     circuit,
     close: async () => {
       rateLimit.close()
+      lock.close()
       messages.close()
       circuit.close()
     },

@@ -4,6 +4,7 @@ import type { RedisPort } from '../redis/client.ts'
 import type { Listening, Messages } from '../redis/messages.ts'
 import { isReplyError, runScript } from '../redis/script-runner.ts'
 import { slotOf } from '../redis/slots.ts'
+import { NativeRelease } from './native-release.ts'
 import { type RedisLockKeys, redisLockKeys } from './redis-keys.ts'
 import { decodeAcquire, decodeHolder, decodePass, integer } from './redis-replies.ts'
 import type {
@@ -25,6 +26,7 @@ export class RedisLockStore implements LockStore {
   readonly #redis: RedisPort
   readonly #prefix: string
   readonly #turns: Turns
+  readonly #native: NativeRelease
   /** One hash slot a script: a cluster, or what turned out to be one behind a proxy. */
   #oneSlot: boolean
 
@@ -32,7 +34,12 @@ export class RedisLockStore implements LockStore {
     this.#redis = redis
     this.#prefix = `${prefix}:lock:`
     this.#turns = new Turns(messages)
+    this.#native = new NativeRelease(redis, `${prefix}:probe:`)
     this.#oneSlot = redis.cluster
+  }
+
+  close(): void {
+    this.#native.close()
   }
 
   check(keys: LockKeys): void {
@@ -49,9 +56,13 @@ export class RedisLockStore implements LockStore {
     return decodeAcquire(await this.#run(lockScripts.acquire, allOf(names), args))
   }
 
-  async release(keys: LockKeys, { token }: LockGrant | LockClaim): Promise<boolean> {
+  async release(keys: LockKeys, grant: LockGrant | LockClaim, quiet = false): Promise<boolean> {
+    if (quiet && keys.length === 1 && 'fence' in grant) {
+      const { holder } = this.#keys(keys[0])
+      if (await this.#native.release(holder, leaseValue(grant))) return true
+    }
     const names = keys.flatMap((key) => holderAndLine(this.#keys(key)))
-    return isOne(await this.#run(lockScripts.release, names as unknown as Names, [token]))
+    return isOne(await this.#run(lockScripts.release, names as unknown as Names, [grant.token]))
   }
 
   async pass(
@@ -145,6 +156,11 @@ function claimArgs({ token, leaseMs, metadata }: LockClaim): string[] {
 
 function wholeMs(ms: number): string {
   return String(Math.max(1, Math.floor(ms)))
+}
+
+/** What lua/lock/grant.lua writes, where the fence is the moment of the grant. */
+function leaseValue({ token, fence, metadata }: LockGrant): string {
+  return `${token} ${fence} ${metadata}`
 }
 
 /** Clients can be set to give integers as strings. */

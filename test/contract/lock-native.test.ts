@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import { type LockGrant, type LockStore, redisStore } from '@sluice/core'
+import { Redis } from 'ioredis'
+import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { WithDeleteIfEqual } from './delete-if-equal.ts'
+import { claimOf } from './lock-store/locks-under-test.ts'
+
+const redis = new Redis(inject('redisPort'))
+beforeAll(() => () => redis.disconnect())
+
+describe.each(['DELEX', 'DELIFEQ'] as const)('L1: where the server has %s', (command) => {
+  test('it releases for those that poll, with a value as it stands there', async () => {
+    const client = new WithDeleteIfEqual(redis, command)
+    const store = await settled(client)
+    for (const metadata of ['', '"ü"', '{"a":" "}']) {
+      const { used, scripts } = client
+      const grant = await grantOf(store, 'a', metadata)
+      expect(await store.release(['k'], grant, true)).toBe(true)
+      expect(client.used).toBe(used + 1)
+      expect(client.scripts).toBe(scripts + 1)
+      expect(await store.inspect('k')).toBeUndefined()
+    }
+  })
+
+  test('it deletes no lock of another owner', async () => {
+    const store = await settled(new WithDeleteIfEqual(redis, command))
+    const lost = await grantOf(store, 'a')
+    await store.release(['k'], lost)
+    const { fence } = await grantOf(store, 'b')
+    expect(await store.release(['k'], lost, true)).toBe(false)
+    expect(await store.inspect('k')).toMatchObject({ fence })
+  })
+
+  test('scripts release for those that stand in line, and several locks', async () => {
+    const client = new WithDeleteIfEqual(redis, command)
+    const store = await settled(client)
+    const { used } = client
+    expect(await store.release(['k'], await grantOf(store, 'a'))).toBe(true)
+    await store.acquire(['k', 'l'], claimOf('a'))
+    expect(await store.release(['k', 'l'], { ...claimOf('a'), fence: 1 }, true)).toBe(true)
+    expect(client.used).toBe(used)
+  })
+
+  test('a grant whose fence is ahead of the clock is released all the same', async () => {
+    const client = new WithDeleteIfEqual(redis, command)
+    const prefix = randomUUID()
+    const store = await settled(client, prefix)
+    await redis.set(`${prefix}:lock:{k}f`, String(Date.now() * 1000 + 3_600_000_000), 'PX', 10_000)
+    expect(await store.release(['k'], await grantOf(store, 'a'), true)).toBe(true)
+    expect(await store.inspect('k')).toBeUndefined()
+  })
+
+  test.each<[string, (reply: number) => unknown]>([
+    ['text', (reply) => String(reply)],
+    ['truth', (reply) => reply === 1],
+    ['OK', () => 'OK'],
+    ['1 in any case', () => 1],
+    ['0 in any case', () => 0],
+    ['nothing', () => null],
+    [
+      'an error',
+      () => {
+        throw new Error('ERR syntax error')
+      },
+    ],
+  ])('where it replies with %s, scripts release', async (_, shape) => {
+    const client = new WithDeleteIfEqual(redis, command)
+    client.shape = shape
+    const store = storeOn(client)
+    for (let round = 0; round < 10; round++)
+      expect(await store.release(['k'], await grantOf(store, 'a'), true)).toBe(true)
+    expect(client.used).toBe(0)
+  })
+
+  test('a server that loses it, as after a failover, is asked by script in the same call', async () => {
+    const client = new WithDeleteIfEqual(redis, command)
+    const store = await settled(client)
+    client.shape = () => {
+      throw new Error("ERR unknown command 'DELEX', with args beginning with: ")
+    }
+    const lost = { ...(await grantOf(store, 'a')), token: 'another' }
+    expect(await store.release(['k'], lost, true)).toBe(false)
+    const { used } = client
+    await store.release(['k'], claimOf('a'))
+    expect(await store.release(['k'], await grantOf(store, 'b'), true)).toBe(true)
+    expect(client.used).toBe(used)
+  })
+})
+
+test('L1: on this server, whatever it has, those that poll release', async () => {
+  const store = redisStore(redis, { prefix: randomUUID() }).lock as LockStore
+  for (let round = 0; round < 10; round++)
+    expect(await store.release(['k'], await grantOf(store, 'a'), true)).toBe(true)
+})
+
+function storeOn(client: WithDeleteIfEqual, prefix: string = randomUUID()): LockStore {
+  const store = redisStore(client, { prefix })
+  onTestFinished(() => store.close())
+  return store.lock as LockStore
+}
+
+/** A store that has found out what its server can do. */
+async function settled(client: WithDeleteIfEqual, prefix?: string): Promise<LockStore> {
+  const store = storeOn(client, prefix)
+  await eventually(async () => {
+    await store.release(['k'], await grantOf(store, 'first'), true)
+    return client.used > 0
+  })
+  return store
+}
+
+async function grantOf(store: LockStore, token: string, metadata = ''): Promise<LockGrant> {
+  const claim = claimOf(token, metadata)
+  const reply = await store.acquire(['k'], claim)
+  if (reply.state !== 'granted') throw new Error(reply.state)
+  return { ...claim, fence: reply.fence }
+}
