@@ -1,6 +1,8 @@
 import { ConfigurationError } from './errors.ts'
 import { RedisIdempotencyStore } from './idempotency/redis-store.ts'
 import { RedisLockStore } from './lock/redis-store.ts'
+import { RedlockNode } from './lock/redlock-node.ts'
+import { RedlockStore } from './lock/redlock-store.ts'
 import { checkOptions } from './options.ts'
 import { RedisRateLimitStore } from './rate-limit/redis-store.ts'
 import { type RedisClient, redisPort } from './redis/client.ts'
@@ -15,11 +17,12 @@ export interface RedisStoreOptions {
 }
 
 /**
- * A store on one Redis or Valkey, a Sentinel group or a Cluster, through the client you already have.
+ * A store on one Redis or Valkey, a Sentinel group or a Cluster, through the client you already have. Clients of three
+ * or more independent masters make a store for locks alone, by the Redlock algorithm.
  *
  * The client stays yours: connect it, listen to its `error` events, close it. Its default settings are fine.
  *
- * @throws ConfigurationError (`configuration`) for a client of another kind, or a wrong prefix.
+ * @throws ConfigurationError (`configuration`) for a client of another kind, a wrong prefix, or fewer than three masters.
  * @example
  * ```ts
  * import { createRateLimiter, fixedWindow, redisStore } from '@sluice/core'
@@ -42,7 +45,7 @@ export function redisStore(
       accepts: (value) => typeof value === 'string' && /^(?!:)[\w./:-]{1,100}(?<!:)$/.test(value),
     },
   })
-  if (Array.isArray(client)) return severalMasters()
+  if (Array.isArray(client)) return severalMasters(client, prefix)
   const redis = redisPort(client)
   // A write, since a server may answer reads and still refuse what a decision needs. Each goes to another slot: in
   // a cluster, one lost master must not stand for all.
@@ -72,7 +75,19 @@ export function redisStore(
 const PROBE_KEYS = 16
 
 /** Independent masters agree on locks by majority; a quota or a record on several of them would be several. */
-function severalMasters(): Store {
+function severalMasters(clients: readonly RedisClient[], prefix: string): Store {
+  if (new Set(clients).size < FEWEST_MASTERS || new Set(clients).size < clients.length)
+    throw new ConfigurationError(
+      'redisStore',
+      'client',
+      clients,
+      'one client, or at least three different ones of independent masters',
+    )
+  const nodes = clients.map((client) => {
+    const redis = redisPort(client)
+    // Nobody listens: where no line is kept, callers ask again.
+    return new RedlockNode(redis, new RedisLockStore(redis, new Messages(redis), prefix), prefix)
+  })
   return {
     get rateLimit(): never {
       throw needsOneMaster('rateLimit')
@@ -80,9 +95,15 @@ function severalMasters(): Store {
     get idempotency(): never {
       throw needsOneMaster('idempotency')
     },
-    close: async () => {},
+    lock: new RedlockStore(nodes),
+    close: async () => {
+      for (const node of nodes) node.close()
+    },
   }
 }
+
+/** Of two masters neither may fail: they are worse than one. */
+const FEWEST_MASTERS = 3
 
 function needsOneMaster(owner: string): ConfigurationError {
   return new ConfigurationError(

@@ -85,6 +85,13 @@ export class RedisLockStore implements LockStore {
     )
   }
 
+  /** Raises the fence of a lease that is this owner's to one that was agreed with other masters. */
+  async raise(keys: LockKeys, { token, fence }: LockGrant): Promise<boolean> {
+    const names = keys.flatMap((key) => holderAndFence(this.#keys(key)))
+    const args = [token, String(fence)]
+    return isOne(await this.#run(lockScripts.raise, names as unknown as Names, args))
+  }
+
   async leave(key: string, waiter: string): Promise<void> {
     const names = this.#keys(key)
     await this.#run(lockScripts.leave, holderAndLine(names), [this.#nameInLine(names, waiter)])
@@ -148,6 +155,10 @@ function allOf({ holder, fence, line }: RedisLockKeys): Names {
 
 function holderAndLine({ holder, line }: RedisLockKeys): Names {
   return [holder, line]
+}
+
+function holderAndFence({ holder, fence }: RedisLockKeys): Names {
+  return [holder, fence]
 }
 
 function claimArgs({ token, leaseMs, metadata }: LockClaim): string[] {
