@@ -11,6 +11,8 @@ import { idempotencySuites } from './suites/idempotency.ts'
 import { idempotencyExact } from './suites/idempotency-exact.ts'
 import { koa } from './suites/koa.ts'
 import { callers64, oneCaller } from './suites/library.ts'
+import { lockWaiting } from './suites/lock-waiting.ts'
+import { lockSuites } from './suites/locks.ts'
 import { memory } from './suites/memory.ts'
 import { policies } from './suites/policies.ts'
 import type { Suite } from './suites/suite.ts'
@@ -27,6 +29,8 @@ const suites: readonly Suite[] = [
   bytes,
   ...idempotencySuites,
   idempotencyExact,
+  ...lockSuites,
+  lockWaiting,
 ]
 const fullPlan: Plan = {
   rounds: 7,

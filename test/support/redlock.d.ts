@@ -8,7 +8,7 @@ declare module 'redlock' {
     readonly retryJitter: number
   }
 
-  interface Lock {
+  export interface Lock {
     readonly expiration: number
     release(): Promise<unknown>
   }
