@@ -67,8 +67,8 @@ export class StoreUnavailableError extends SluiceError {
 }
 
 /**
- * Why the `signal` of an execution was aborted: somebody else may own its key from now on, or soon. What it has not
- * done yet, it should leave undone.
+ * Why the `signal` of an execution or of a lock's lease was aborted, or a lease could not be extended: somebody else
+ * may own its key from now on, or soon. What has not been done yet should be left undone.
  *
  * @example
  * ```ts
@@ -83,9 +83,10 @@ export class LeaseLostError extends SluiceError {
   readonly code = 'lease-lost'
   /**
    * `silence`: the lease is about to end, and no renewal got through; `taken`: the store says that the lease has
-   * ended; `max-run`: the longest time for which it is renewed is over.
+   * ended; `max-run`: the longest time for which an execution is renewed is over; `max-hold`: a lock's lease is about
+   * to end, since it may not last longer.
    */
-  readonly reason: 'silence' | 'taken' | 'max-run'
+  readonly reason: 'silence' | 'taken' | 'max-run' | 'max-hold'
 
   constructor(reason: LeaseLostError['reason']) {
     super(`The lease is lost: ${lossOf[reason]}`)
@@ -97,6 +98,40 @@ const lossOf = {
   silence: 'no renewal got through to the store before its end',
   taken: 'it has ended by the clock of the store',
   'max-run': 'it was renewed for as long as `maxRunMs` allows',
+  'max-hold': 'it lasts no longer than `maxHoldMs` allows',
+}
+
+/**
+ * Somebody else held the lock for all of `waitMs`: that is how `acquire` and `using` refuse. `tryAcquire` refuses with
+ * `undefined` instead.
+ *
+ * @example
+ * ```ts
+ * import { createLocker, LockTimeoutError } from '@sluice/core'
+ *
+ * const locker = createLocker()
+ * await locker
+ *   .using('order:7', { waitMs: 2000 }, async () => {})
+ *   .catch((error) => {
+ *     if (!(error instanceof LockTimeoutError)) throw error
+ *   })
+ * ```
+ */
+export class LockTimeoutError extends SluiceError {
+  readonly code = 'lock-timeout'
+  /** The key, or the keys, that were asked for. */
+  readonly key: string | readonly string[]
+  /** How long was waited, in milliseconds. */
+  readonly waitedMs: number
+  /** Milliseconds until the lease that was in the way ends, if nobody releases or renews it before. */
+  readonly leftMs: number
+
+  constructor(key: string | readonly string[], waitedMs: number, leftMs: number) {
+    super(`The lock is held by somebody else, for all of the ${waitedMs} ms that were waited`)
+    this.key = key
+    this.waitedMs = waitedMs
+    this.leftMs = leftMs
+  }
 }
 
 /**
@@ -158,6 +193,7 @@ export type AnySluiceError =
   | ConfigurationError
   | StoreUnavailableError
   | LeaseLostError
+  | LockTimeoutError
   | IdempotencyBodyNotCapturedError
   | ReleaseTooLateError
 

@@ -10,6 +10,7 @@ export {
 } from './events.ts'
 export { addressKey } from './http/client-address.ts'
 export { type HeaderFormat, rateLimitFieldNames } from './http/fields.ts'
+export type { LockMetadata } from './http/lock-options.ts'
 export type { RequestIdempotency } from './http/protected-run.ts'
 export type {
   ClaimWithdrawnEvent,
@@ -40,6 +41,34 @@ export type {
   UnknownPage,
 } from './idempotency/store.ts'
 export type { Watch } from './idempotency/wakeups.ts'
+export type {
+  LockAcquiredEvent,
+  LockCleanedUpEvent,
+  LockEvent,
+  LockLostEvent,
+  LockReleaseDelayedEvent,
+  LockReleasedEvent,
+  LockTimedOutEvent,
+  LockUnprotectedEvent,
+} from './lock/event.ts'
+export type { Lease } from './lock/lease.ts'
+export {
+  type AcquireOptions,
+  createLocker,
+  type Locker,
+  type LockerOptions,
+  type LockState,
+} from './lock/locker.ts'
+export type {
+  AcquireReply,
+  LockClaim,
+  LockGrant,
+  LockHolder,
+  LockKeys,
+  LockStore,
+  PassReply,
+  Place,
+} from './lock/store.ts'
 export { type MemoryStoreOptions, memoryStore } from './memory-store.ts'
 export type { Decision, DecisionSource, PolicyState } from './rate-limit/decision.ts'
 export { type FlexibleOptions, fromFlexible } from './rate-limit/flexible.ts'
@@ -65,5 +94,6 @@ export {
 } from './rate-limit/policy.ts'
 export type { Quota, RateLimitStore, Standing } from './rate-limit/store.ts'
 export type { IoredisLike, NodeRedisLike, RedisClient } from './redis/client.ts'
+export type { Listening } from './redis/messages.ts'
 export { type RedisStoreOptions, redisStore } from './redis-store.ts'
 export type { Store } from './store.ts'

@@ -37,6 +37,7 @@ describe('an error of Sluice', () => {
         case 'store-unavailable':
           return error.reason
         case 'lease-lost':
+        case 'lock-timeout':
         case 'idempotency-body-not-captured':
         case 'release-too-late':
           return error.message

@@ -2,7 +2,8 @@ import { ConfigurationError } from '../errors.ts'
 import { duration } from '../options.ts'
 import { GuardedPort } from '../resilience/guarded-port.ts'
 import type { Store } from '../store.ts'
-import { digestCaller, digestFingerprint, newOwner } from './digest.ts'
+import { newToken } from '../token.ts'
+import { digestCaller, digestFingerprint } from './digest.ts'
 import { StoredExecution } from './execution.ts'
 import type { Begun, Idempotency, IdempotencyOptions, IdempotencyRequest } from './idempotency.ts'
 import type { IdempotencyRecord, StoredResponse } from './record.ts'
@@ -42,7 +43,7 @@ export class StoredIdempotency implements Idempotency {
     const subject = { scope, key }
     const claim = {
       ...this.#lifetimes,
-      owner: newOwner(),
+      owner: newToken(),
       fingerprint: digestFingerprint(fingerprint),
       caller: digestCaller(caller),
       rerun: this.#rerun,

@@ -1,5 +1,8 @@
+import { processStore } from '../memory-store.ts'
+import { boolean, checkOptions, duration, integer, type Rule, withDefaults } from '../options.ts'
 import type { Store } from '../store.ts'
 import type { Lease } from './lease.ts'
+import { StoredLocker } from './stored-locker.ts'
 
 /** Options of {@link createLocker}. */
 export interface LockerOptions {
@@ -63,4 +66,59 @@ export interface Locker {
   ): Promise<T>
   /** Who holds the key; undefined: nobody. @throws StoreUnavailableError (`store-unavailable`) */
   inspect(key: string): Promise<LockState | undefined>
+}
+
+/**
+ * Locks by key, without HTTP; for routes there are `lock()`, `withLock()` and `@Locked`.
+ *
+ * A lock is a lease: it lowers the chance that two work at the same time, and its fence says who came later. Only
+ * what checks the fence, where the write happens, refuses a late one.
+ *
+ * @throws ConfigurationError (`configuration`) for an option that is unknown or out of range, and for `replicas` on a
+ * store that cannot ask them.
+ * @example
+ * ```ts
+ * import { createLocker } from '@sluice/core'
+ *
+ * const locker = createLocker({ leaseMs: 10_000 })
+ * await locker.using('order:7', { waitMs: 2000 }, async ({ fence, signal }) => {
+ *   signal.throwIfAborted()
+ *   console.log(`UPDATE orders SET paid = true, last_fence = ${fence} WHERE id = 7 AND last_fence < ${fence}`)
+ * })
+ * ```
+ */
+export function createLocker(options: LockerOptions = {}): Locker {
+  const checked = checkOptions('createLocker', options, lockerRules)
+  return new StoredLocker(checked.store ?? processStore(), withDefaults(checked, defaults))
+}
+
+/** The rules of the options of {@link createLocker}, which guards have in part. */
+export const lockerRules: Readonly<Record<keyof LockerOptions, Rule>> = {
+  store: {
+    expected: 'a store, as made by memoryStore() or redisStore()',
+    accepts: (value) => typeof value === 'object' && value !== null && 'lock' in value,
+  },
+  leaseMs: duration(50),
+  maxHoldMs: duration(50),
+  renew: boolean,
+  replicas: {
+    expected: '{ min, waitMs }: integers from 1 and from 1 to 60,000',
+    accepts: isReplicas,
+  },
+  handOver: boolean,
+  timeoutMs: integer(1, 60_000, ' milliseconds'),
+}
+
+function isReplicas(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { min, waitMs, ...others } = value as Readonly<Record<string, unknown>>
+  const isCount = integer(1, 1000).accepts(min)
+  return isCount && integer(1, 60_000).accepts(waitMs) && Object.keys(others).length === 0
+}
+
+const defaults = {
+  leaseMs: 10_000,
+  maxHoldMs: 60_000,
+  handOver: true,
+  timeoutMs: 500,
 }

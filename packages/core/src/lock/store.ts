@@ -86,7 +86,7 @@ export interface LockStore {
   release(keys: LockKeys, grant: LockGrant | LockClaim, quiet?: boolean): Promise<boolean>
   /**
    * Releases, and claims for the next caller of the same process, in one step. With `keepsTurn` that one comes before
-   * the line of other processes; without it the line goes first, and this process stands at its end.
+   * the line of other processes; without it the line goes first, and this process stands where it says that it stood, else at the end.
    */
   pass(
     key: string,

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../errors.ts'
 import { emit } from '../events.ts'
-import { OneListener } from '../one-listener.ts'
+import { aborts } from './aborts.ts'
 import { attempt } from './attempt.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { Deadlines, type Pending } from './deadline.ts'
@@ -94,12 +94,6 @@ class GuardedCall<T> implements Pending {
     this.#reject(error)
   }
 }
-
-/** One signal may end many calls: that of a process that shuts down, say. */
-const aborts = new OneListener<AbortSignal>((signal, heard) => {
-  signal.addEventListener('abort', heard)
-  return () => signal.removeEventListener('abort', heard)
-})
 
 function circuitOpen(): StoreUnavailableError {
   return new StoreUnavailableError('circuit-open', 'its circuit is open after failures in a row')

@@ -1,0 +1,255 @@
+import type { Listening } from '../redis/messages.ts'
+import type { GuardedPort } from '../resilience/guarded-port.ts'
+import type { Caller } from './caller.ts'
+import { claimOrCleanUp, cleanUp } from './cleanup.ts'
+import { isOver, type TimedGrant } from './grant.ts'
+import type { AcquireReply, LockClaim, LockStore, PassReply } from './store.ts'
+
+/**
+ * The line in which this process's callers wait for one key, first come first served; in the store they are one
+ * waiter. It has one request under way at most, and asks when the store calls it, when the lease in its way ends, and
+ * else now and then, for a call that got lost.
+ */
+export class Line {
+  readonly #key: string
+  readonly #store: LockStore
+  readonly #waiter: string
+  readonly #callers = new Set<Caller>()
+  #asking = false
+  /** The store called while a request was under way: its answer may be older than the call. */
+  #called = false
+  /** Where it stands in the store's line, as far as it is known. */
+  #since: number | undefined
+  /** The time in which this process passes the lease among its own callers. */
+  #turn: Turn | undefined
+  #vainAsks = 0
+  #timer: NodeJS.Timeout | undefined
+  #listening: Listening | undefined
+  #wasUsed = true
+  /** Of whoever came last. */
+  #port: GuardedPort<'lock'> | undefined
+
+  constructor(key: string, store: LockStore, waiter: string) {
+    this.#key = key
+    this.#store = store
+    this.#waiter = waiter
+  }
+
+  enter(caller: Caller): void {
+    this.#wasUsed = true
+    this.#port = caller.port
+    if (this.#turn || this.#since !== undefined) caller.held(0)
+    this.#callers.add(caller)
+    if (!this.#asking && !this.#timer) this.#proceed()
+  }
+
+  /** At once, whatever is under way: what it brings is for those who stay. */
+  leave(caller: Caller): void {
+    this.#callers.delete(caller)
+    if (this.#callers.size === 0 && !this.#asking) this.#rest()
+  }
+
+  /** Gives a lease back: to the next caller of this process, if it has the turn, or to the store's line. */
+  release(port: GuardedPort<'lock'>, grant: TimedGrant): Promise<boolean> {
+    const [next] = this.#callers
+    if (next && !this.#asking) return this.#pass(port, grant, next)
+    this.#turn = undefined
+    return port.ask('release', (store) => store.release([this.#key], grant))
+  }
+
+  /** A lease was given back, or lost, by another way than `release`. */
+  freed(): void {
+    this.#turn = undefined
+    if (this.#callers.size > 0 && !this.#asking) this.#ask()
+  }
+
+  /** Whether nobody used it since the last look; then it is at its end. */
+  closeIfIdle(): boolean {
+    if (this.#wasUsed || this.#callers.size > 0 || this.#asking) {
+      this.#wasUsed = false
+      return false
+    }
+    this.#listening?.close()
+    return true
+  }
+
+  #proceed(): void {
+    const turnLeftMs = this.#turn ? this.#turn.startedAt + STAND_AFTER_MS - performance.now() : 0
+    if (turnLeftMs > 0) this.#askIn(turnLeftMs)
+    else this.#ask()
+  }
+
+  #ask(): void {
+    const [caller] = this.#callers
+    if (caller) this.#askFor(caller)
+    else this.#rest()
+  }
+
+  #askFor(caller: Caller): void {
+    this.#begin()
+    const { port, claim } = caller
+    const startedAt = performance.now()
+    const place = { waiter: this.#waiter, since: this.#since }
+    claimOrCleanUp(port, [this.#key], claim, place).then(
+      (reply) => {
+        if (reply.state === 'granted') this.#since = undefined
+        this.#heard(caller, { ...claim, startedAt }, reply)
+      },
+      (error: unknown) => this.#failed(caller, error),
+    )
+  }
+
+  async #pass(port: GuardedPort<'lock'>, grant: TimedGrant, next: Caller): Promise<boolean> {
+    this.#begin()
+    const startedAt = performance.now()
+    const turn = this.#turn ?? { startedAt: grant.startedAt, passes: 0 }
+    const keepsTurn = turn.passes < MOST_PASSES && startedAt - turn.startedAt < TURN_MS
+    this.#turn = undefined
+    const { claim } = next
+    let underWay: Promise<PassReply> = NEVER_SENT
+    const ask = (store: LockStore): Promise<PassReply> => {
+      const place = { waiter: this.#waiter, since: this.#since }
+      underWay = store.pass(this.#key, grant, claim, place, keepsTurn)
+      return underWay
+    }
+    try {
+      const reply = await port.ask('pass', ask)
+      if (keepsTurn) this.#turn = { startedAt: turn.startedAt, passes: turn.passes + 1 }
+      else this.#since = undefined
+      this.#heard(next, { ...claim, startedAt }, reply.next)
+      return reply.released
+    } catch (error) {
+      if (underWay !== NEVER_SENT)
+        cleanUp(
+          port,
+          [this.#key],
+          claim,
+          underWay.then(({ next }) => next),
+        )
+      this.#failed(next, error)
+      throw error
+    }
+  }
+
+  #begin(): void {
+    this.#wasUsed = true
+    this.#asking = true
+    this.#called = false
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #heard(
+    caller: Caller,
+    claim: LockClaim & Pick<TimedGrant, 'startedAt'>,
+    reply: AcquireReply,
+  ): void {
+    this.#asking = false
+    if (reply.state === 'granted') this.#granted(caller, { ...claim, fence: reply.fence })
+    else this.#held(reply)
+  }
+
+  #granted(caller: Caller, grant: TimedGrant): void {
+    this.#vainAsks = 0
+    this.#turn ??= { startedAt: performance.now(), passes: 0 }
+    const isLate = isOver(grant)
+    if (isLate || !this.#callers.has(caller)) this.#passOn(caller, grant, isLate)
+    else this.#handTo(caller, grant)
+  }
+
+  #handTo(caller: Caller, grant: TimedGrant): void {
+    this.#callers.delete(caller)
+    caller.granted(grant)
+    if (this.#callers.size > 0) this.#proceed()
+    else this.#rest()
+  }
+
+  /** Its caller is gone, or it came when it was over already. */
+  #passOn(caller: Caller, grant: TimedGrant, isLate: boolean): void {
+    if (isLate && !caller.renewClaim()) this.#callers.delete(caller)
+    this.release(caller.port, grant).catch(() => {
+      cleanUp(caller.port, [this.#key], grant, Promise.resolve({ ...grant, state: 'granted' }))
+    })
+  }
+
+  #held({ leftMs, since }: AcquireReply & { readonly state: 'held' }): void {
+    this.#turn = undefined
+    this.#since = since
+    for (const caller of this.#callers) caller.held(leftMs)
+    if (this.#callers.size === 0) this.#rest()
+    else if (this.#called) this.#ask()
+    else {
+      this.#askIn(Math.max(Math.min(leftMs, safetyMs()), this.#pauseMs))
+      this.#listen()
+    }
+  }
+
+  /** Who has never had an answer is told; who stands in line stays there, until its wait is over. */
+  #failed(caller: Caller, error: unknown): void {
+    this.#asking = false
+    this.#turn = undefined
+    if (!caller.renewClaim(error)) this.#callers.delete(caller)
+    for (const waiting of this.#callers)
+      if (!waiting.unanswered(error)) this.#callers.delete(waiting)
+    if (this.#callers.size === 0) this.#rest()
+    else this.#askIn(Math.max(PAUSE_AFTER_FAILURE_MS, this.#pauseMs))
+  }
+
+  /** Who asked in vain before asks but seldom, and in step with nobody else, however short the leases are. */
+  get #pauseMs(): number {
+    return this.#vainAsks === 0 ? 0 : SHORTEST_PAUSE_MS * (1 + Math.random())
+  }
+
+  #askIn(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => {
+      if (!this.#turn) this.#vainAsks++
+      this.#ask()
+    }, Math.ceil(ms)).unref() // its callers keep the process alive
+  }
+
+  #listen(): void {
+    if (this.#listening) return
+    this.#listening = this.#store.listen(this.#key, this.#waiter, () => this.#turnCame())
+    // What was sent before it could be heard got lost.
+    void this.#listening.ready.then(() => this.#turnCame())
+  }
+
+  #turnCame(): void {
+    if (this.#asking) this.#called = true
+    else if (!this.#turn && this.#callers.size > 0) this.#ask()
+  }
+
+  /** Nobody waits. A place in the store's line, and a turn that is kept for it, go to others. */
+  #rest(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#vainAsks = 0
+    const port = this.#port
+    if (!port || this.#since === undefined) return
+    this.#since = undefined
+    port.ask('leave', (store) => store.leave(this.#key, this.#waiter)).catch(() => {}) // it will count as dead
+  }
+}
+
+/** How long, and how often, a process passes a lease among its own callers while others wait. */
+interface Turn {
+  readonly startedAt: number
+  readonly passes: number
+}
+
+const TURN_MS = 25
+const MOST_PASSES = 16
+/** A turn that has had its time ends with the next release. When that does not come, the callers stand in the store's line. */
+const STAND_AFTER_MS = 2 * TURN_MS
+
+/** Stands for a request that the circuit kept from being sent. */
+const NEVER_SENT = new Promise<never>(() => {})
+
+const SHORTEST_PAUSE_MS = 500
+const PAUSE_AFTER_FAILURE_MS = 100
+
+/** A call that got lost is made good within 5 s: half a second for whoever the key is kept for, then this. */
+function safetyMs(): number {
+  return 4000 - 1000 * Math.random()
+}

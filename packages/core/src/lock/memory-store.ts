@@ -1,0 +1,274 @@
+import { BoundedRecords } from '../idempotency/bounded-records.ts'
+import type { Expiring } from '../idempotency/expiry-heap.ts'
+import type { Listening } from '../redis/messages.ts'
+import { WaitingLine } from './memory-line.ts'
+import type {
+  AcquireReply,
+  LockClaim,
+  LockGrant,
+  LockHolder,
+  LockKeys,
+  LockStore,
+  PassReply,
+  Place,
+} from './store.ts'
+
+/** What the memory store needs from its bundle. */
+export interface MemoryLockOptions {
+  readonly maxKeys: number
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number
+}
+
+/** Keeps leases in this process; one call is one step, since nothing in it waits. Twin of lua/lock/. */
+export class MemoryLockStore implements LockStore {
+  readonly remote = false
+  readonly lines = true
+  readonly #locks: BoundedRecords<Lock>
+  readonly #now: () => number
+  readonly #listeners = new Map<string, Set<() => void>>()
+  #lastFence = 0
+  #lastArrival = 0
+  #sweeper: NodeJS.Timeout | undefined
+
+  constructor({ maxKeys, now }: MemoryLockOptions) {
+    this.#locks = new BoundedRecords(maxKeys)
+    this.#now = now
+  }
+
+  check(): void {}
+
+  async acquire(keys: LockKeys, claim: LockClaim, place?: Place): Promise<AcquireReply> {
+    const now = this.#now()
+    const locks = keys.map((key) => this.#read(key, now))
+    const leftMs = locks.reduce(
+      (longest, lock) => Math.max(longest, this.#leftMs(lock, claim.token, place, now)),
+      0,
+    )
+    if (leftMs > 0) return this.#refused(keys[0], leftMs, place, now)
+    const own = ownFence(locks, claim.token)
+    const fence = own ?? this.#mintFence()
+    for (const key of keys) this.#grant(key, claim, fence, place, now)
+    return { state: 'granted', fence }
+  }
+
+  async release(keys: LockKeys, { token }: LockClaim): Promise<boolean> {
+    const now = this.#now()
+    let all = true
+    for (const key of keys) {
+      const lock = this.#read(key, now)
+      if (lock?.holder?.token === token) this.#handOn(lock, now)
+      else all = false
+    }
+    return all
+  }
+
+  async pass(
+    key: string,
+    { token }: LockGrant,
+    next: LockClaim,
+    place: Place,
+    keepsTurn: boolean,
+  ): Promise<PassReply> {
+    const now = this.#now()
+    const lock = this.#read(key, now)
+    if (lock?.holder?.token !== token) {
+      // Where the claim holds it already, this is the same step once more.
+      const released = lock?.holder?.token === next.token
+      return { released, next: await this.acquire([key], next, place) }
+    }
+    lock.holder = undefined
+    if (place.since === undefined && !keepsTurn) lock.line.remove(place.waiter)
+    const first = keepsTurn ? undefined : this.#firstBefore(lock, place, now)
+    if (first) {
+      this.#keepFor(lock, first, now)
+      return { released: true, next: this.#refused(key, TURN_MS, place, now) }
+    }
+    const fence = this.#mintFence()
+    this.#grant(key, next, fence, keepsTurn ? undefined : place, now)
+    return { released: true, next: { state: 'granted', fence } }
+  }
+
+  async extend(keys: LockKeys, { token }: LockGrant, leaseMs: number): Promise<boolean> {
+    const now = this.#now()
+    const locks = keys.map((key) => this.#read(key, now))
+    if (locks.some((lock) => lock?.holder?.token !== token)) return false
+    for (const lock of locks) if (lock?.holder) this.#prolong(lock, lock.holder, leaseMs, now)
+    return true
+  }
+
+  async leave(key: string, waiter: string): Promise<void> {
+    const now = this.#now()
+    const lock = this.#read(key, now)
+    if (!lock) return
+    lock.line.remove(waiter)
+    if (lock.turn?.waiter === waiter) this.#handOn(lock, now)
+    else this.#write(lock, now)
+  }
+
+  async inspect(key: string): Promise<LockHolder | undefined> {
+    const now = this.#now()
+    const lock = this.#read(key, now)
+    if (!lock?.holder) return undefined
+    const { fence, metadata, grantedAt, endsAt } = lock.holder
+    const waiters = lock.line.alive(now)
+    return { fence, metadata, heldMs: now - grantedAt, remainingMs: endsAt - now, waiters }
+  }
+
+  listen(key: string, waiter: string, onTurn: () => void): Listening {
+    const name = channel(key, waiter)
+    const listeners = this.#listeners.get(name) ?? new Set()
+    this.#listeners.set(name, listeners)
+    const listener = () => onTurn()
+    listeners.add(listener)
+    return {
+      ready: Promise.resolve(),
+      close: () => {
+        if (listeners.delete(listener) && listeners.size === 0) this.#listeners.delete(name)
+      },
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#sweeper)
+    this.#sweeper = undefined
+  }
+
+  /** What is left of a lock: a lease or a turn that is over is nobody's. */
+  #read(key: string, now: number): Lock | undefined {
+    const lock = this.#locks.get(key, now)
+    if (lock?.holder && lock.holder.endsAt <= now) lock.holder = undefined
+    if (lock?.turn && lock.turn.endsAt <= now) lock.turn = undefined
+    return lock
+  }
+
+  /** How long until the lock may be free for this claim; 0: now. A lock that is free is kept for the first in line. */
+  #leftMs(lock: Lock | undefined, token: string, place: Place | undefined, now: number): number {
+    if (!lock || lock.holder?.token === token) return 0
+    if (lock.holder) return lock.holder.endsAt - now
+    if (lock.turn) return lock.turn.waiter === place?.waiter ? 0 : lock.turn.endsAt - now
+    const first = this.#firstBefore(lock, place, now)
+    if (!first) return 0
+    this.#keepFor(lock, first, now)
+    return TURN_MS
+  }
+
+  /** Who goes first, taken out of the line; undefined if that is the one who asks, or nobody. */
+  #firstBefore(lock: Lock, place: Place | undefined, now: number): string | undefined {
+    if (place) lock.line.stand(place, this.#arrival(now), now)
+    const first = lock.line.next(now)
+    return first === place?.waiter ? undefined : first
+  }
+
+  #refused(key: string, leftMs: number, place: Place | undefined, now: number): AcquireReply {
+    const lock = place && this.#locks.get(key, now)
+    if (!lock) return { state: 'held', leftMs }
+    const since = lock.line.stand(place, this.#arrival(now), now)
+    this.#write(lock, now)
+    return { state: 'held', leftMs, since }
+  }
+
+  #grant(
+    key: string,
+    claim: LockClaim,
+    fence: number,
+    place: Place | undefined,
+    now: number,
+  ): void {
+    const { token, leaseMs, metadata } = claim
+    const lock = this.#locks.get(key, now) ?? emptyLock(key)
+    const grantedAt = lock.holder?.token === token ? lock.holder.grantedAt : now
+    if (place) lock.line.remove(place.waiter)
+    lock.turn = undefined
+    lock.holder = { token, fence, metadata, grantedAt, endsAt: now + leaseMs }
+    this.#write(lock, now)
+  }
+
+  #prolong(lock: Lock, holder: Holder, leaseMs: number, now: number): void {
+    lock.holder = { ...holder, endsAt: now + leaseMs }
+    this.#write(lock, now)
+  }
+
+  /** The lock is free: for the next in line, or for anybody. */
+  #handOn(lock: Lock, now: number): void {
+    lock.holder = undefined
+    lock.turn = undefined
+    const next = lock.line.next(now)
+    if (next) this.#keepFor(lock, next, now)
+    else this.#locks.delete(lock.id)
+  }
+
+  #keepFor(lock: Lock, waiter: string, now: number): void {
+    lock.turn = { waiter, endsAt: now + TURN_MS }
+    this.#write(lock, now)
+    for (const listener of this.#listeners.get(channel(lock.id, waiter)) ?? []) listener()
+  }
+
+  #write(lock: Lock, now: number): void {
+    const heldUntil = lock.holder?.endsAt ?? lock.turn?.endsAt ?? now
+    lock.expiresAt = Math.max(heldUntil, lock.line.aliveUntil)
+    if (lock.expiresAt > now) this.#locks.set(lock, now)
+    else this.#locks.delete(lock.id)
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
+  }
+
+  /** Never twice the same, not even for different keys, and after those of an earlier process. */
+  #mintFence(): number {
+    this.#lastFence = Math.max(this.#lastFence + 1, Date.now() * 1000)
+    return this.#lastFence
+  }
+
+  /** In microseconds, no two the same: who came first stands first. */
+  #arrival(now: number): number {
+    this.#lastArrival = Math.max(this.#lastArrival + 1, Math.floor(now * 1000))
+    return this.#lastArrival
+  }
+
+  #sweep(): void {
+    this.#locks.sweep(this.#now())
+    if (this.#locks.size === 0) this.close()
+  }
+}
+
+/** A key that is held, or kept for somebody, or waited for. */
+interface Lock extends Expiring {
+  readonly id: string
+  readonly line: WaitingLine
+  holder: Holder | undefined
+  /** Whom it is kept for. */
+  turn: { readonly waiter: string; readonly endsAt: number } | undefined
+}
+
+interface Holder {
+  readonly token: string
+  readonly fence: number
+  readonly metadata: string
+  readonly grantedAt: number
+  readonly endsAt: number
+}
+
+function emptyLock(id: string): Lock {
+  return {
+    id,
+    line: new WaitingLine(),
+    holder: undefined,
+    turn: undefined,
+    expiresAt: 0,
+    position: 0,
+  }
+}
+
+/** The fence under which the token holds all of them already. */
+function ownFence(locks: readonly (Lock | undefined)[], token: string): number | undefined {
+  const fence = locks[0]?.holder?.fence
+  const own = locks.every((lock) => lock?.holder?.token === token && lock.holder.fence === fence)
+  return own ? fence : undefined
+}
+
+/** The length in front: no two pairs share a name, whatever characters they hold. */
+function channel(key: string, waiter: string): string {
+  return `${key.length}:${key}${waiter}`
+}
+
+const TURN_MS = 500
+const SWEEP_MS = 60_000

@@ -1,0 +1,18 @@
+import { type Taken, tooLate, type Wait } from './caller.ts'
+import { claimOrCleanUp, cleanUp } from './cleanup.ts'
+import { isOver } from './grant.ts'
+import type { LockKeys } from './store.ts'
+
+/** One attempt, which waits for nobody. */
+export async function takeOnce(
+  { port, claim, signal }: Pick<Wait, 'port' | 'claim' | 'signal'>,
+  keys: LockKeys,
+): Promise<Taken> {
+  const startedAt = performance.now()
+  const reply = await claimOrCleanUp(port, keys, claim, undefined, signal)
+  if (reply.state === 'held') return { leftMs: reply.leftMs }
+  const grant = { ...claim, fence: reply.fence, startedAt }
+  if (!isOver(grant)) return grant
+  cleanUp(port, keys, claim, Promise.resolve(reply))
+  throw tooLate()
+}
