@@ -20,13 +20,17 @@ if not isOwn(held, ARGV[1]) then
   return { released, reply[1], reply[2] }
 end
 
-local first = false
+local first, came
 if keepsTurn == '0' then
-  -- To the end, whatever place it had.
+  -- To the end, unless it says where it stood: its callers came before those behind it.
   call('ZREM', lineKey, waiter, '!' .. waiter)
+  if since ~= '' then
+    readClock()
+    came = stand(lineKey, waiter, since)
+  end
   first = nextInLine(lineKey)
 end
-if not first then return { 1, grant({ { holderKey, fenceKey } }, token, leaseMs, metadata) } end
-local came = stand(lineKey, waiter, nil)
+if not first or first == waiter then return { 1, grant({ { holderKey, fenceKey } }, token, leaseMs, metadata) } end
+came = came or stand(lineKey, waiter, nil)
 keepFor(holderKey, first)
 return { 1, TURN_MS, came }

@@ -41,6 +41,24 @@ export function passingTests(at: LocksUnderTest): void {
     await at.grant('b', { waiter: 'own', since: next.since })
   })
 
+  test('L7: a process that stood in line already keeps its place', async () => {
+    const first = await at.grant('a')
+    await at.queue('w1')
+    const { since } = await at.refusal('b', 'own')
+    const woken = await at.queue('w2')
+    const place = { waiter: 'own', since }
+    const behind = await at.store.pass(at.key, first, claimOf('b'), place, false)
+    expect(behind.next).toMatchObject({ state: 'held', since })
+    const turn = await at.grant('c', { waiter: 'w1' })
+    await at.release('c')
+    const own = await at.grant('b', place)
+    expect(own.fence).toBeGreaterThan(turn.fence)
+    await at.refusal('d', 'own')
+    const ahead = await at.store.pass(at.key, own, claimOf('d'), place, false)
+    expect(ahead.next.state).toBe('granted')
+    expect(await woken.names()).toEqual([])
+  })
+
   test('L7: where nobody else waits, the next caller has it at once', async () => {
     const first = await at.grant('a')
     await at.refusal('b', 'own')
