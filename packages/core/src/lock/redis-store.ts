@@ -85,11 +85,11 @@ export class RedisLockStore implements LockStore {
     )
   }
 
-  /** Raises the fence of a lease that is this owner's to one that was agreed with other masters. */
-  async raise(keys: LockKeys, { token, fence }: LockGrant): Promise<boolean> {
+  /** Gives a lease that is this owner's the fence that was agreed with other masters. */
+  async agree(keys: LockKeys, { token, fence }: LockGrant): Promise<boolean> {
     const names = keys.flatMap((key) => holderAndFence(this.#keys(key)))
     const args = [token, String(fence)]
-    return isOne(await this.#run(lockScripts.raise, names as unknown as Names, args))
+    return isOne(await this.#run(lockScripts.agree, names as unknown as Names, args))
   }
 
   async leave(key: string, waiter: string): Promise<void> {

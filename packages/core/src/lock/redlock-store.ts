@@ -63,10 +63,12 @@ export class RedlockStore implements LockStore {
     for (const attempt of this.#attempts.get(grant.token) ?? []) attempt.over = true
     const givenBack = this.#givenBack.get(grant) ?? new Set()
     this.#givenBack.set(grant, givenBack)
-    const released = this.#nodes.map(async (node, index) => {
-      if (await node.ask('release', (store) => store.release(keys, grant))) givenBack.add(index)
-      return givenBack.has(index)
-    })
+    const released = this.#nodes.map((node, index) =>
+      node.ask('release', async (store) => {
+        if (await store.release(keys, grant)) givenBack.add(index)
+        return givenBack.has(index)
+      }),
+    )
     return this.#majorityOf(released)
   }
 
@@ -126,19 +128,20 @@ export class RedlockStore implements LockStore {
     const waits = replies
       .flatMap(([, reply]) => (reply.state === 'held' ? [reply.leftMs] : []))
       .sort((a, b) => a - b)
-    const missing = this.#majority - granted.length
-    return { leftMs: waits[Math.min(missing, waits.length) - 1] ?? 0 }
+    // Those that have not answered may be free.
+    const missing = this.#majority - (this.#nodes.length - waits.length)
+    return { leftMs: waits[Math.max(missing, 1) - 1] ?? 0 }
   }
 
   /** Before the claim counts, a majority knows its fence. Masters that have not answered yet are asked too. */
   #agree(keys: LockKeys, claim: LockClaim, { fence, know, refused }: Won): Promise<true> {
-    const raised = this.#nodes.map((node, index) => {
+    const agreed = this.#nodes.map((node, index) => {
       if (know.includes(index)) return Promise.resolve(true)
       if (refused.includes(index)) return Promise.resolve(false)
-      return node.ask('raise', (store) => store.raise(keys, { ...claim, fence }))
+      return node.ask('agree', (store) => store.agree(keys, { ...claim, fence }))
     })
-    return this.#majorityOf(raised).then((agreed) => {
-      if (!agreed) throw new Error('no majority of the masters knows the fence')
+    return this.#majorityOf(agreed).then((isKnown) => {
+      if (!isKnown) throw new Error('no majority of the masters knows the fence')
       return true
     })
   }
