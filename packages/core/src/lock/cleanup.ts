@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../errors.ts'
 import { emit } from '../events.ts'
 import type { GuardedPort } from '../resilience/guarded-port.ts'
 import { hashKeys } from './grant.ts'
@@ -11,14 +12,16 @@ export function claimOrCleanUp(
   place?: Place,
   signal?: AbortSignal,
 ): Promise<AcquireReply> {
-  if (!port.raw.remote && !signal) return port.raw.acquire(keys, claim, place)
+  // What cannot fail on the way has not happened when it fails.
+  if (!port.raw.remote) return port.raw.acquire(keys, claim, place)
   let underWay: Promise<AcquireReply> | undefined
   const ask = (store: LockStore): Promise<AcquireReply> => {
     underWay = store.acquire(keys, claim, place)
     return underWay
   }
   return port.ask('acquire', ask, signal).catch((error: unknown) => {
-    if (underWay !== undefined) cleanUp(port, keys, claim, underWay)
+    if (underWay !== undefined && !(error instanceof ConfigurationError))
+      cleanUp(port, keys, claim, underWay)
     throw error
   })
 }
@@ -35,18 +38,23 @@ export function cleanUp(
   claim: LockClaim,
   underWay: Promise<AcquireReply>,
 ): void {
-  const cleanup = new Cleanup(port, keys, claim)
+  const cleanup = new Cleanup(port, keys, claim, 'pending')
   underWay.then(
     ({ state }) => cleanup.settled(state),
     () => cleanup.settled('failed'),
   )
 }
 
+/** Undoes a grant of which it is known that it took effect. */
+export function undoGrant(port: GuardedPort<'lock'>, keys: LockKeys, claim: LockClaim): void {
+  new Cleanup(port, keys, claim, 'granted')
+}
+
 class Cleanup {
   readonly #port: GuardedPort<'lock'>
   readonly #keys: LockKeys
   readonly #claim: LockClaim
-  #claimed: 'pending' | 'granted' | 'failed' = 'pending'
+  #claimed: 'pending' | 'granted' | 'failed'
   /** Answers to what was sent in an earlier round say nothing in this one. */
   #round = 0
   #untilMs = 0
@@ -54,10 +62,16 @@ class Cleanup {
   #timer: NodeJS.Timeout | undefined
   #outcome: 'released' | 'not-held' | 'lost' = 'lost'
 
-  constructor(port: GuardedPort<'lock'>, keys: LockKeys, claim: LockClaim) {
+  constructor(
+    port: GuardedPort<'lock'>,
+    keys: LockKeys,
+    claim: LockClaim,
+    claimed: 'pending' | 'granted',
+  ) {
     this.#port = port
     this.#keys = keys
     this.#claim = claim
+    this.#claimed = claimed
     this.#begin()
   }
 

@@ -1,9 +1,11 @@
 import type { Listening } from '../redis/messages.ts'
 import type { GuardedPort } from '../resilience/guarded-port.ts'
 import type { Caller } from './caller.ts'
-import { claimOrCleanUp, cleanUp } from './cleanup.ts'
+import { claimOrCleanUp, cleanUp, undoGrant } from './cleanup.ts'
 import { isOver, type TimedGrant } from './grant.ts'
+import { Pacing } from './pacing.ts'
 import type { AcquireReply, LockClaim, LockStore, PassReply } from './store.ts'
+import { Turn } from './turn.ts'
 
 /**
  * The line in which this process's callers wait for one key, first come first served; in the store they are one
@@ -16,13 +18,14 @@ export class Line {
   readonly #waiter: string
   readonly #callers = new Set<Caller>()
   #asking = false
+  #isFailing = false
   /** The store called while a request was under way: its answer may be older than the call. */
   #called = false
   /** Where it stands in the store's line, as far as it is known. */
   #since: number | undefined
   /** The time in which this process passes the lease among its own callers. */
   #turn: Turn | undefined
-  #vainAsks = 0
+  readonly #pacing = new Pacing()
   #timer: NodeJS.Timeout | undefined
   #listening: Listening | undefined
   #wasUsed = true
@@ -38,7 +41,7 @@ export class Line {
   enter(caller: Caller): void {
     this.#wasUsed = true
     this.#port = caller.port
-    if (this.#turn || this.#since !== undefined) caller.held(0)
+    if (this.#isKnownToBeHeld()) caller.held(0)
     this.#callers.add(caller)
     if (!this.#asking && !this.#timer) this.#proceed()
   }
@@ -57,10 +60,11 @@ export class Line {
     return port.ask('release', (store) => store.release([this.#key], grant))
   }
 
-  /** A lease was given back, or lost, by another way than `release`. */
+  /** A lease was given back by another way than `release`. */
   freed(): void {
+    const hadTurn = this.#turn !== undefined
     this.#turn = undefined
-    if (this.#callers.size > 0 && !this.#asking) this.#ask()
+    if (hadTurn && this.#callers.size > 0 && !this.#asking) this.#ask()
   }
 
   /** Whether nobody used it since the last look; then it is at its end. */
@@ -73,9 +77,18 @@ export class Line {
     return true
   }
 
+  /** By an answer of just now: who comes while the store fails is told so. */
+  #isKnownToBeHeld(): boolean {
+    return !this.#isFailing && (this.#since !== undefined || this.#patienceMs > 0)
+  }
+
+  get #patienceMs(): number {
+    return this.#turn?.patienceMs(performance.now()) ?? 0
+  }
+
   #proceed(): void {
-    const turnLeftMs = this.#turn ? this.#turn.startedAt + STAND_AFTER_MS - performance.now() : 0
-    if (turnLeftMs > 0) this.#askIn(turnLeftMs)
+    const patienceMs = this.#patienceMs
+    if (patienceMs > 0) this.#askIn(patienceMs)
     else this.#ask()
   }
 
@@ -102,8 +115,8 @@ export class Line {
   async #pass(port: GuardedPort<'lock'>, grant: TimedGrant, next: Caller): Promise<boolean> {
     this.#begin()
     const startedAt = performance.now()
-    const turn = this.#turn ?? { startedAt: grant.startedAt, passes: 0 }
-    const keepsTurn = turn.passes < MOST_PASSES && startedAt - turn.startedAt < TURN_MS
+    const turn = this.#turn ?? new Turn(grant.startedAt)
+    const keepsTurn = turn.goesOn(startedAt)
     this.#turn = undefined
     const { claim } = next
     let underWay: Promise<PassReply> = NEVER_SENT
@@ -114,7 +127,7 @@ export class Line {
     }
     try {
       const reply = await port.ask('pass', ask)
-      if (keepsTurn) this.#turn = { startedAt: turn.startedAt, passes: turn.passes + 1 }
+      if (keepsTurn) this.#turn = turn.passed()
       else this.#since = undefined
       this.#heard(next, { ...claim, startedAt }, reply.next)
       return reply.released
@@ -145,13 +158,14 @@ export class Line {
     reply: AcquireReply,
   ): void {
     this.#asking = false
+    this.#isFailing = false
     if (reply.state === 'granted') this.#granted(caller, { ...claim, fence: reply.fence })
     else this.#held(reply)
   }
 
   #granted(caller: Caller, grant: TimedGrant): void {
-    this.#vainAsks = 0
-    this.#turn ??= { startedAt: performance.now(), passes: 0 }
+    this.#pacing.reset()
+    this.#turn ??= new Turn(performance.now())
     const isLate = isOver(grant)
     if (isLate || !this.#callers.has(caller)) this.#passOn(caller, grant, isLate)
     else this.#handTo(caller, grant)
@@ -167,9 +181,7 @@ export class Line {
   /** Its caller is gone, or it came when it was over already. */
   #passOn(caller: Caller, grant: TimedGrant, isLate: boolean): void {
     if (isLate && !caller.renewClaim()) this.#callers.delete(caller)
-    this.release(caller.port, grant).catch(() => {
-      cleanUp(caller.port, [this.#key], grant, Promise.resolve({ ...grant, state: 'granted' }))
-    })
+    this.release(caller.port, grant).catch(() => undoGrant(caller.port, [this.#key], grant))
   }
 
   #held({ leftMs, since }: AcquireReply & { readonly state: 'held' }): void {
@@ -179,7 +191,7 @@ export class Line {
     if (this.#callers.size === 0) this.#rest()
     else if (this.#called) this.#ask()
     else {
-      this.#askIn(Math.max(Math.min(leftMs, safetyMs()), this.#pauseMs))
+      this.#askIn(this.#pacing.afterRefusalMs(leftMs))
       this.#listen()
     }
   }
@@ -187,23 +199,19 @@ export class Line {
   /** Who has never had an answer is told; who stands in line stays there, until its wait is over. */
   #failed(caller: Caller, error: unknown): void {
     this.#asking = false
+    this.#isFailing = true
     this.#turn = undefined
     if (!caller.renewClaim(error)) this.#callers.delete(caller)
     for (const waiting of this.#callers)
       if (!waiting.unanswered(error)) this.#callers.delete(waiting)
     if (this.#callers.size === 0) this.#rest()
-    else this.#askIn(Math.max(PAUSE_AFTER_FAILURE_MS, this.#pauseMs))
-  }
-
-  /** Who asked in vain before asks but seldom, and in step with nobody else, however short the leases are. */
-  get #pauseMs(): number {
-    return this.#vainAsks === 0 ? 0 : SHORTEST_PAUSE_MS * (1 + Math.random())
+    else this.#askIn(this.#pacing.afterFailureMs())
   }
 
   #askIn(ms: number): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
-      if (!this.#turn) this.#vainAsks++
+      if (!this.#turn) this.#pacing.asksUncalled()
       this.#ask()
     }, Math.ceil(ms)).unref() // its callers keep the process alive
   }
@@ -212,44 +220,32 @@ export class Line {
     if (this.#listening) return
     this.#listening = this.#store.listen(this.#key, this.#waiter, () => this.#turnCame())
     // What was sent before it could be heard got lost.
-    void this.#listening.ready.then(() => this.#turnCame())
+    void this.#listening.ready.then(() => {
+      if (this.#callers.size > 0) this.#turnCame()
+    })
   }
 
   #turnCame(): void {
     if (this.#asking) this.#called = true
-    else if (!this.#turn && this.#callers.size > 0) this.#ask()
+    else if (this.#turn)
+      return // it was called for the lease that it has
+    else if (this.#callers.size > 0) this.#ask()
+    else this.#leave()
   }
 
   /** Nobody waits. A place in the store's line, and a turn that is kept for it, go to others. */
   #rest(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#vainAsks = 0
-    const port = this.#port
-    if (!port || this.#since === undefined) return
+    this.#pacing.reset()
+    if (this.#since !== undefined) this.#leave()
+  }
+
+  #leave(): void {
     this.#since = undefined
-    port.ask('leave', (store) => store.leave(this.#key, this.#waiter)).catch(() => {}) // it will count as dead
+    this.#port?.ask('leave', (store) => store.leave(this.#key, this.#waiter)).catch(() => {}) // it will count as dead
   }
 }
 
-/** How long, and how often, a process passes a lease among its own callers while others wait. */
-interface Turn {
-  readonly startedAt: number
-  readonly passes: number
-}
-
-const TURN_MS = 25
-const MOST_PASSES = 16
-/** A turn that has had its time ends with the next release. When that does not come, the callers stand in the store's line. */
-const STAND_AFTER_MS = 2 * TURN_MS
-
 /** Stands for a request that the circuit kept from being sent. */
 const NEVER_SENT = new Promise<never>(() => {})
-
-const SHORTEST_PAUSE_MS = 500
-const PAUSE_AFTER_FAILURE_MS = 100
-
-/** A call that got lost is made good within 5 s: half a second for whoever the key is kept for, then this. */
-function safetyMs(): number {
-  return 4000 - 1000 * Math.random()
-}

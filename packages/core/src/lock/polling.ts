@@ -3,6 +3,7 @@ import { newToken } from '../token.ts'
 import { noAnswer, type Taken, type Wait } from './caller.ts'
 import type { LockKeys } from './store.ts'
 import { takeOnce } from './taking.ts'
+import { WaitLimit } from './wait-limit.ts'
 
 /**
  * Waits where nobody stands in line: asks again after a pause with full jitter, which splits those who failed together
@@ -15,9 +16,9 @@ export async function poll(keys: LockKeys, wait: Wait): Promise<Taken> {
     for (let attempt = 0; ; attempt++) {
       const claim = { ...wait.claim, token: newToken() }
       const taken = await takeOnce({ ...wait, claim, signal: limit.signal }, keys).catch(
-        (error) => {
+        (error: unknown) => {
           if (!last || limit.signal.aborted) throw error
-          return { error: error as unknown }
+          return { error }
         },
       )
       if ('fence' in taken) return taken
@@ -31,28 +32,6 @@ export async function poll(keys: LockKeys, wait: Wait): Promise<Taken> {
     throw last ? last.error : noAnswer(wait.waitMs)
   } finally {
     limit.end()
-  }
-}
-
-/** Ends with the wait, or with the caller's own signal. */
-class WaitLimit {
-  static readonly reached: unique symbol = Symbol('the wait is over')
-  readonly #controller = new AbortController()
-  readonly #timer: NodeJS.Timeout
-  readonly #stopListening: (() => void) | undefined
-
-  constructor({ waitMs, signal }: Wait) {
-    this.#timer = setTimeout(() => this.#controller.abort(WaitLimit.reached), waitMs)
-    this.#stopListening = signal && aborts.add(signal, () => this.#controller.abort(signal.reason))
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal
-  }
-
-  end(): void {
-    clearTimeout(this.#timer)
-    this.#stopListening?.()
   }
 }
 

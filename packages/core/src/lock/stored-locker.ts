@@ -10,6 +10,7 @@ import type { Lease } from './lease.ts'
 import { Lines } from './lines.ts'
 import type { AcquireOptions, Locker, LockerOptions, LockState } from './locker.ts'
 import { poll } from './polling.ts'
+import { Replicas } from './replicas.ts'
 import { checkAcquire, checkKeys } from './request.ts'
 import { takeSeveral } from './several.ts'
 import type { LockKeys } from './store.ts'
@@ -28,6 +29,7 @@ export class StoredLocker implements Locker {
   readonly #options: ResolvedLocker
   readonly #port: GuardedPort<'lock'>
   readonly #lines: Lines | undefined
+  readonly #replicas: Replicas | undefined
   readonly #leaseMs: number
 
   constructor(store: Store, options: ResolvedLocker) {
@@ -35,6 +37,7 @@ export class StoredLocker implements Locker {
     this.#port = new GuardedPort(store, 'lock', options.timeoutMs)
     const { raw } = this.#port
     if (raw.lines && options.handOver) this.#lines = Lines.of(raw)
+    if (options.replicas) this.#replicas = new Replicas(store, options.timeoutMs, options.replicas)
     this.#leaseMs = Math.min(options.leaseMs, options.maxHoldMs)
   }
 
@@ -102,6 +105,8 @@ export class StoredLocker implements Locker {
       emit('sluice:lock', () => ({ type: 'timed-out', keyHash: hashKeys(keys), waitedMs }))
       return taken
     }
+    const holding = this.#hold(key, keys, taken, renews)
+    await this.#replicas?.confirm(holding)
     const { fence } = taken
     emit('sluice:lock', () => ({
       type: 'acquired',
@@ -109,7 +114,7 @@ export class StoredLocker implements Locker {
       fence,
       waitMs: waitedMs,
     }))
-    return this.#hold(key, keys, taken, renews)
+    return holding
   }
 
   #wait(keys: LockKeys, wait: Wait): Promise<Taken> {

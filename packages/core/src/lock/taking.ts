@@ -1,5 +1,5 @@
 import { type Taken, tooLate, type Wait } from './caller.ts'
-import { claimOrCleanUp, cleanUp } from './cleanup.ts'
+import { claimOrCleanUp, undoGrant } from './cleanup.ts'
 import { isOver } from './grant.ts'
 import type { LockKeys } from './store.ts'
 
@@ -13,6 +13,6 @@ export async function takeOnce(
   if (reply.state === 'held') return { leftMs: reply.leftMs }
   const grant = { ...claim, fence: reply.fence, startedAt }
   if (!isOver(grant)) return grant
-  cleanUp(port, keys, claim, Promise.resolve(reply))
+  undoGrant(port, keys, claim)
   throw tooLate()
 }

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../errors.ts'
+import { ConfigurationError, StoreUnavailableError } from '../errors.ts'
 import { emit } from '../events.ts'
 import { aborts } from './aborts.ts'
 import { attempt } from './attempt.ts'
@@ -7,7 +7,8 @@ import { Deadlines, type Pending } from './deadline.ts'
 
 /**
  * The only way to a remote store: with a deadline, through the circuit, never repeated. What it rejects
- * with is a {@link StoreUnavailableError} (the call may have happened), or the caller's abort reason.
+ * with is a {@link StoreUnavailableError} (the call may have happened), the caller's abort reason, or the store's
+ * {@link ConfigurationError} (it cannot be asked).
  */
 export class StoreGuard {
   readonly timeoutMs: number
@@ -67,7 +68,9 @@ class GuardedCall<T> implements Pending {
 
   readonly failed = (cause: unknown): void => {
     if (this.#isLate()) return
-    this.#fail(new StoreUnavailableError('failure', 'it reported an error', cause))
+    // What cannot be asked of this store says nothing of how it is.
+    if (cause instanceof ConfigurationError) this.#reject(cause)
+    else this.#fail(new StoreUnavailableError('failure', 'it reported an error', cause))
   }
 
   expire(): void {
