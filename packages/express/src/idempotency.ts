@@ -4,6 +4,7 @@ import {
   type IdempotencyGateOptions,
 } from '@sluice/core/adapter'
 import type { Request, RequestHandler, Response } from 'express'
+import { asError } from './as-error.ts'
 
 /** Options of {@link idempotency}; every callback receives `(req, res)`. */
 export interface IdempotencyMiddlewareOptions
@@ -71,9 +72,4 @@ function parserFor(contentType: string): string {
   if (/^\s*text\//i.test(contentType)) return 'express.text()'
   if (/^\s*multipart\//i.test(contentType)) return 'multer'
   return "express.raw({ type: '*/*' })"
-}
-
-/** Express takes a falsy error for none, and the strings 'route' and 'router' for a way out. */
-function asError(error: unknown): unknown {
-  return typeof error === 'object' && error !== null ? error : new Error(String(error))
 }
