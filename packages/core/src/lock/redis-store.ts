@@ -6,7 +6,8 @@ import { isReplyError, runScript } from '../redis/script-runner.ts'
 import { slotOf } from '../redis/slots.ts'
 import { NativeRelease } from './native-release.ts'
 import { type RedisLockKeys, redisLockKeys } from './redis-keys.ts'
-import { decodeAcquire, decodeHolder, decodePass, integer } from './redis-replies.ts'
+import { replicas } from './redis-replicas.ts'
+import { decodeAcquire, decodeHolder, decodePass } from './redis-replies.ts'
 import type {
   AcquireReply,
   LockClaim,
@@ -23,6 +24,7 @@ import { Turns } from './turns.ts'
 export class RedisLockStore implements LockStore {
   readonly remote = true
   readonly lines = true
+  readonly replicated?: NonNullable<LockStore['replicated']>
   readonly #redis: RedisPort
   readonly #prefix: string
   readonly #turns: Turns
@@ -36,6 +38,15 @@ export class RedisLockStore implements LockStore {
     this.#turns = new Turns(messages)
     this.#native = new NativeRelease(redis, `${prefix}:probe:`)
     this.#oneSlot = redis.cluster
+    if (redis.oneConnection)
+      this.replicated = (keys, grant, min, waitMs) =>
+        replicas(
+          redis,
+          keys.map((key) => this.#keys(key).holder) as unknown as Names,
+          grant,
+          min,
+          waitMs,
+        )
   }
 
   close(): void {
@@ -105,13 +116,6 @@ export class RedisLockStore implements LockStore {
   listen(key: string, waiter: string, onTurn: () => void): Listening {
     const names = this.#keys(key)
     return this.#turns.listen(this.#nameInLine(names, waiter).slice(1), names.holder, onTurn)
-  }
-
-  async replicated(min: number, waitMs: number): Promise<number> {
-    if (this.#redis.cluster) throw noWaitInCluster()
-    return integer(
-      await this.#redis.send(this.#prefix, ['WAIT', String(min), String(Math.floor(waitMs))]),
-    )
   }
 
   async #acquireAll(keys: LockKeys, args: readonly string[]): Promise<AcquireReply> {
@@ -186,14 +190,5 @@ function differentSlots(keys: LockKeys): ConfigurationError {
     'keys',
     keys,
     `in one hash slot in a Cluster, as ${names} are not; give them one tag in braces, as in {order:1}:stock and {order:1}:bill`,
-  )
-}
-
-function noWaitInCluster(): ConfigurationError {
-  return new ConfigurationError(
-    'createLocker',
-    'replicas',
-    'a store on a Cluster',
-    'a store on one master: WAIT asks the replicas of one connection',
   )
 }

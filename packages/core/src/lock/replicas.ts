@@ -3,6 +3,7 @@ import { GuardedPort } from '../resilience/guarded-port.ts'
 import type { Store } from '../store.ts'
 import type { Lease } from './lease.ts'
 import type { LockerOptions } from './locker.ts'
+import { checkKeys } from './request.ts'
 
 /** Refuses grants that too few replicas have: a failover could forget them. It makes that less likely, not impossible. */
 export class Replicas {
@@ -29,8 +30,10 @@ export class Replicas {
    */
   async confirm(lease: Lease): Promise<void> {
     try {
+      const keys = checkKeys('acquire', lease.key)
+      const grant = { token: lease.token, leaseMs: lease.remainingMs() }
       const have = await this.#port.ask('replicated', async (store) =>
-        store.replicated?.(this.#min, this.#waitMs),
+        store.replicated?.(keys, grant, this.#min, this.#waitMs),
       )
       if ((have ?? 0) < this.#min) throw tooFew(have ?? 0, this.#min)
     } catch (error) {

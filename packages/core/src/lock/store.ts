@@ -103,9 +103,13 @@ export interface LockStore {
   /** Calls `onTurn` whenever the key was kept for this waiter. A hint: it can be lost, and it can come in vain. */
   listen(key: string, waiter: string, onTurn: () => void): Listening
   /**
-   * Waits until at least `min` replicas have the writes of this connection, `waitMs` at most; how many have.
-   *
-   * @throws ConfigurationError (`configuration`) where that cannot be asked.
+   * Waits until at least `min` replicas have a lease, `waitMs` at most; how many have. 0: it is no longer this owner's.
+   * Absent where that cannot be asked.
    */
-  replicated?(min: number, waitMs: number): Promise<number>
+  replicated?(
+    keys: LockKeys,
+    grant: Pick<LockGrant, 'token' | 'leaseMs'>,
+    min: number,
+    waitMs: number,
+  ): Promise<number>
 }
