@@ -26,6 +26,12 @@ export function checkKeys(owner: string, key: unknown): LockKeys {
   return [first, ...others]
 }
 
+/** @throws ConfigurationError (`configuration`) for what is no non-empty string. */
+export function checkKey(owner: string, key: unknown): string {
+  if (!isKey(key)) throw new ConfigurationError(owner, 'key', key, A_KEY)
+  return key
+}
+
 /** @throws ConfigurationError (`configuration`) */
 export function checkAcquire(owner: string, options: AcquireOptions): CheckedAcquire {
   const { waitMs = 0, signal, metadata } = checkOptions(owner, options, rules)

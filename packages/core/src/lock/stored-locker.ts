@@ -11,7 +11,7 @@ import { Lines } from './lines.ts'
 import type { AcquireOptions, Locker, LockerOptions, LockState } from './locker.ts'
 import { poll } from './polling.ts'
 import { Replicas } from './replicas.ts'
-import { checkAcquire, checkKeys } from './request.ts'
+import { checkAcquire, checkKey, checkKeys } from './request.ts'
 import { takeSeveral } from './several.ts'
 import type { LockKeys } from './store.ts'
 import { takeOnce } from './taking.ts'
@@ -67,8 +67,8 @@ export class StoredLocker implements Locker {
   }
 
   async inspect(key: string): Promise<LockState | undefined> {
-    const [only] = checkKeys('inspect', key)
-    const holder = await this.#port.ask('inspect', (store) => store.inspect(only))
+    const checked = checkKey('inspect', key)
+    const holder = await this.#port.ask('inspect', (store) => store.inspect(checked))
     if (!holder) return undefined
     const { metadata, ...state } = holder
     return { ...state, metadata: metadata === '' ? undefined : JSON.parse(metadata) }
