@@ -38,6 +38,7 @@ describe('the demo', { timeout: 60_000 }, () => {
       expect(stdout).toMatch(/^waiting +.*[▁-█]/m)
       expect(stdout).toMatch(/^leaky bucket .* \d\.\d s$/m)
       expectOneExecutionAnOrder(stdout)
+      expectOneAtATime(stdout)
       expect(stdout.includes('✗ SIGKILL'), 'a process is killed').toBe('REDIS_URL' in env)
       expect(stdout.includes('Set REDIS_URL'), 'says what it needs').toBe(!('REDIS_URL' in env))
       expect(stdout, 'colours in a pipe').not.toContain('\x1b')
@@ -186,6 +187,18 @@ function expectOneExecutionAnOrder(output: string): void {
     ])
   }
   expect(output).toMatch(/^150 copies of 3 orders: 3 charges, \d+ replays, \d+ times 409\.$/m)
+}
+
+/** What the drawing of act 3 shows: the first holder comes too late, the second one pays, the others find it paid. */
+function expectOneAtATime(output: string): void {
+  const lines = output.match(/^payment \d+ +till \d +.*$/gm) ?? []
+  expect(lines).toHaveLength(20)
+  expect(lines[0]).toMatch(/█░+✗$/)
+  expect(lines[1]).toMatch(/·+█+✓$/)
+  for (const line of lines.slice(2)) expect(line).toMatch(/·+█+=$/)
+  expect(output).toMatch(
+    /^20 payments of one order: 1 paid, 18 found it paid, 1 late write refused\.$/m,
+  )
 }
 
 /** Reads until `mark` was printed. */
