@@ -51,7 +51,8 @@ function hold(
   own: History,
   diedMs = Number.POSITIVE_INFINITY,
 ): Hold {
-  const leasedUntilMs = Math.max(untilMs, ...of(own, 'held').map((held) => held.untilMs))
+  const renewed = of(own, 'held').filter((held) => held.untilMs > held.atMs)
+  const leasedUntilMs = Math.max(untilMs, ...renewed.map((held) => held.untilMs))
   const givenMs = of(own, 'releasing')[0]?.atMs ?? Number.POSITIVE_INFINITY
   const released = of(own, 'released').find(({ outcome }) => outcome === 'released')
   return {

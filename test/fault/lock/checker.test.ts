@@ -182,6 +182,15 @@ test.each<{ well: string; events: History }>([
     events: history(lease('a', 0, 1, { releaseMs: 300 }), lease('b', 101, 2)),
   },
   {
+    well: 'a holder that finds its lease ended',
+    events: history(lease('a', 0, 1, { releaseMs: 300 }), lease('b', 101, 2, { process: 'q' }), {
+      what: 'held',
+      atMs: 105,
+      call: 'a',
+      untilMs: 105,
+    }),
+  },
+  {
     well: 'the lease, and the silence, of a process that died',
     events: history(
       lease('a', 0, 1, { releaseMs: 20 }).filter(({ what }) => !what.startsWith('releas')),

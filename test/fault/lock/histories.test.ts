@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { RedisServer } from '../../support/redis-server.ts'
 import { check } from './checker.ts'
@@ -12,7 +15,7 @@ const messages: readonly FaultName[] = ['cut', 'lose request', 'lose reply', 'de
 test('L2, L5, L9: writes stay in order when processes stop past their leases and are killed', async () => {
   const processes: readonly FaultName[] = ['stop holder', 'stop any', 'kill holder', 'kill any']
   const history = await run({ leaseMs: 300 }, processes)
-  expect(check(history), `SEED=${seed}`).toEqual([])
+  await expectOrder(history)
   expect(of(history, 'write').some(({ accepted }) => !accepted)).toBe(true) // the fence was needed
 })
 
@@ -23,12 +26,12 @@ test('L8, L9: so they do when leases are renewed', async () => {
     'cut',
     'delay',
   ])
-  expect(check(history), `SEED=${seed}`).toEqual([])
+  await expectOrder(history)
 })
 
 test('L3, L4, L6: lost, late and cut messages leave no lock behind, and everybody is served or told', async () => {
   const history = await run({ leaseMs: 10_000 }, messages)
-  expect(check(history), `SEED=${seed}`).toEqual([])
+  await expectOrder(history)
 })
 
 test('L2, L3, L5, L6, L9: all that at once, and a server that stands still', async () => {
@@ -38,8 +41,17 @@ test('L2, L3, L5, L6, L9: all that at once, and a server that stands still', asy
     'stop holder',
     'kill holder',
   ])
-  expect(check(history), `SEED=${seed}`).toEqual([])
+  await expectOrder(history)
 })
+
+/** A failure says how to run it again, and where its history lies. */
+async function expectOrder(history: History): Promise<void> {
+  const violations = check(history)
+  if (violations.length === 0) return
+  const file = join(await mkdtemp(join(tmpdir(), 'sluice-history-')), 'history.jsonl')
+  await writeFile(file, history.map((event) => JSON.stringify(event)).join('\n'))
+  expect(violations, `SEED=${seed}, history in ${file}`).toEqual([])
+}
 
 /** What happens to four processes that take turns while things go wrong, until all calls have ended. */
 async function run(options: RigOptions, faults: readonly FaultName[]): Promise<History> {
@@ -49,5 +61,5 @@ async function run(options: RigOptions, faults: readonly FaultName[]): Promise<H
   rig.begin()
   await rig.holder()
   await goWrong({ rig, server, random, leaseMs: options.leaseMs ?? 0 }, faults, 3000)
-  return rig.finish()
+  return await rig.finish()
 }

@@ -53,7 +53,8 @@ export class Resource implements AsyncDisposable {
   #serve(socket: Socket): void {
     this.#open.add(socket)
     socket.on('error', () => {}).on('close', () => this.#open.delete(socket))
-    createInterface(socket).on('line', (line) => {
+    const lines = createInterface(socket).on('error', () => {}) // it repeats the socket's
+    lines.on('line', (line) => {
       const accepted = this.#accept(JSON.parse(line) as WriteRequest)
       if (!socket.destroyed) socket.write(`${accepted}\n`)
     })
