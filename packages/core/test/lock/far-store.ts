@@ -58,6 +58,12 @@ export class FarStore implements LockStore {
     this.#fates.set(operation, [...(this.#fates.get(operation) ?? []), ...fates])
   }
 
+  /** From now on everything is answered. */
+  clear(): void {
+    this.#fates.clear()
+    this.broken = undefined
+  }
+
   /** How often it was called, all in all or for this. */
   count(operation?: Operation): number {
     return this.calls.filter((call) => !operation || call === operation).length
