@@ -72,6 +72,22 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     '5 left',
     '10 left',
   ],
+  'lock-decorator.ts': [
+    'POST /orders/7/pay 201',
+    'POST /orders/7/pay 409',
+    'POST /orders/7/pay 409',
+    'charged once',
+  ],
+  'lock-express.ts': [
+    'POST /orders/7/pay 423  Retry-After: 10',
+    'POST /orders/7/pay 201',
+    'lock-contended',
+    'POST /orders/7/pay 201',
+    'paid 2 times',
+    'GET /reports/daily 200\nGET /reports/daily 200\n{"locked":true} {"locked":true}',
+  ],
+  'lock-fence.ts': ['POST /orders/7/pay 201', 'POST /orders/7/pay 409', "[ { paid_by: 'ben' } ]"],
+  'lock-koa.ts': ['20 transfers, at most 1 at a time'],
   'login-refund.ts': [
     '200  RateLimit: "attempts"',
     '401  RateLimit: "attempts";r=0',

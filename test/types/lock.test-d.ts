@@ -100,8 +100,8 @@ describe('in Express', () => {
   test('L15: @Locked decorates methods that take a request and a response', () => {
     class Orders {
       @forExpress.Locked((req) => `order:${req.params['id']}`, { waitMs: 2000 })
-      async pay(req: forExpress.LockedRequest<Request<{ id: string }>>, _res: Response) {
-        expectTypeOf(req.lease).toEqualTypeOf<Lease>()
+      async pay(req: Request<{ id: string }>, _res: Response) {
+        expectTypeOf(req.lease).toEqualTypeOf<Lease | undefined>()
         expectTypeOf(req.params).toEqualTypeOf<{ id: string }>()
       }
 
@@ -119,6 +119,9 @@ describe('in Express', () => {
       async total(_amount: number) {}
     }
     expectTypeOf<Orders['pay']>().returns.toEqualTypeOf<Promise<void>>()
+    const orders = new Orders()
+    const route = () => express.post('/orders/:id/pay', (req, res) => orders.pay(req, res))
+    expectTypeOf(route).returns.toEqualTypeOf<Express>()
   })
 
   test('L15: options are those of guards', () => {
@@ -185,8 +188,8 @@ describe('in Koa', () => {
   test('L15: @Locked decorates methods that take a context', () => {
     class Accounts {
       @forKoa.Locked((ctx) => `account:${ctx.get('X-Account')}`)
-      async close(ctx: forKoa.LockedContext, _next?: Next) {
-        expectTypeOf(ctx.state.lease).toEqualTypeOf<Lease>()
+      async close(ctx: Context, _next?: Next) {
+        expectTypeOf(ctx.state.lease).toEqualTypeOf<Lease | undefined>()
       }
 
       // @ts-expect-error what it is called with is no context
@@ -194,5 +197,7 @@ describe('in Koa', () => {
       async total(_amount: number) {}
     }
     expectTypeOf<Accounts['close']>().returns.toEqualTypeOf<Promise<void>>()
+    const accounts = new Accounts()
+    koa.use((ctx, next) => accounts.close(ctx, next))
   })
 })

@@ -21,7 +21,7 @@ export type LockKey<
   Res extends ServerResponse = Response,
 > = LockKeyOf<[req: Req, res: Res]>
 
-/** A request that holds a lock, as handlers of {@link withLock} and methods under {@link Locked} receive it. */
+/** A request that holds a lock, as handlers of {@link withLock} receive it. */
 export type LockedRequest<Req extends IncomingMessage = Request> = Req & { readonly lease: Lease }
 
 /**
@@ -123,13 +123,13 @@ export function withLock(
  * (`experimentalDecorators`), or to what is no method, as soon as the class is defined.
  * @example
  * ```ts
- * import { Locked, type LockedRequest } from '@sluice/express'
- * import express, { type Response } from 'express'
+ * import { Locked } from '@sluice/express'
+ * import express, { type Request, type Response } from 'express'
  *
  * class Orders {
  *   @Locked((req) => `order:${req.params.id}`, { waitMs: 2000 })
- *   async pay(req: LockedRequest, res: Response) {
- *     res.json({ fence: req.lease.fence })
+ *   async pay(req: Request, res: Response) {
+ *     res.json({ fence: req.lease?.fence })
  *   }
  * }
  *

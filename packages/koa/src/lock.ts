@@ -17,7 +17,7 @@ export interface LockOptions extends LockGateOptions<[ctx: Context]> {}
 /** What is locked: a key, several that are taken together, or a function of `(ctx)` that tells them. */
 export type LockKey<Ctx extends AnyContext = Context> = LockKeyOf<[ctx: Ctx]>
 
-/** A context that holds a lock, as handlers of {@link withLock} and methods under {@link Locked} receive it. */
+/** A context that holds a lock, as handlers of {@link withLock} receive it. */
 export type LockedContext<Ctx extends AnyContext = Context> = Ctx & {
   readonly state: { readonly lease: Lease }
 }
@@ -106,13 +106,13 @@ export function withLock(
  * (`experimentalDecorators`), or to what is no method, as soon as the class is defined.
  * @example
  * ```ts
- * import { Locked, type LockedContext } from '@sluice/koa'
- * import Koa from 'koa'
+ * import { Locked } from '@sluice/koa'
+ * import Koa, { type Context } from 'koa'
  *
  * class Accounts {
  *   @Locked((ctx) => `account:${ctx.get('X-Account')}`, { waitMs: 2000 })
- *   async close(ctx: LockedContext) {
- *     ctx.body = { fence: ctx.state.lease.fence }
+ *   async close(ctx: Context) {
+ *     ctx.body = { fence: ctx.state.lease?.fence }
  *   }
  * }
  *
