@@ -1,7 +1,7 @@
 import { BoundedRecords } from '../idempotency/bounded-records.ts'
-import type { Expiring } from '../idempotency/expiry-heap.ts'
 import type { Listening } from '../redis/messages.ts'
-import { WaitingLine } from './memory-line.ts'
+import { emptyLock, type Holder, type MemoryLock, ownFence } from './memory-lock.ts'
+import { MemoryTurns } from './memory-turns.ts'
 import type {
   AcquireReply,
   LockClaim,
@@ -24,9 +24,9 @@ export interface MemoryLockOptions {
 export class MemoryLockStore implements LockStore {
   readonly remote = false
   readonly lines = true
-  readonly #locks: BoundedRecords<Lock>
+  readonly #locks: BoundedRecords<MemoryLock>
   readonly #now: () => number
-  readonly #listeners = new Map<string, Set<() => void>>()
+  readonly #turns = new MemoryTurns()
   #lastFence = 0
   #lastArrival = 0
   #sweeper: NodeJS.Timeout | undefined
@@ -48,7 +48,12 @@ export class MemoryLockStore implements LockStore {
     if (leftMs > 0) return this.#refused(keys[0], leftMs, place, now)
     const own = ownFence(locks, claim.token)
     const fence = own ?? this.#mintFence()
-    for (const key of keys) this.#grant(key, claim, fence, place, now)
+    try {
+      for (const key of keys) this.#grant(key, claim, fence, place, now)
+    } catch (full) {
+      await this.release(keys, claim)
+      throw full
+    }
     return { state: 'granted', fence }
   }
 
@@ -116,17 +121,7 @@ export class MemoryLockStore implements LockStore {
   }
 
   listen(key: string, waiter: string, onTurn: () => void): Listening {
-    const name = channel(key, waiter)
-    const listeners = this.#listeners.get(name) ?? new Set()
-    this.#listeners.set(name, listeners)
-    const listener = () => onTurn()
-    listeners.add(listener)
-    return {
-      ready: Promise.resolve(),
-      close: () => {
-        if (listeners.delete(listener) && listeners.size === 0) this.#listeners.delete(name)
-      },
-    }
+    return this.#turns.listen(key, waiter, onTurn)
   }
 
   close(): void {
@@ -135,7 +130,7 @@ export class MemoryLockStore implements LockStore {
   }
 
   /** What is left of a lock: a lease or a turn that is over is nobody's. */
-  #read(key: string, now: number): Lock | undefined {
+  #read(key: string, now: number): MemoryLock | undefined {
     const lock = this.#locks.get(key, now)
     if (lock?.holder && lock.holder.endsAt <= now) lock.holder = undefined
     if (lock?.turn && lock.turn.endsAt <= now) lock.turn = undefined
@@ -143,7 +138,12 @@ export class MemoryLockStore implements LockStore {
   }
 
   /** How long until the lock may be free for this claim; 0: now. A lock that is free is kept for the first in line. */
-  #leftMs(lock: Lock | undefined, token: string, place: Place | undefined, now: number): number {
+  #leftMs(
+    lock: MemoryLock | undefined,
+    token: string,
+    place: Place | undefined,
+    now: number,
+  ): number {
     if (!lock || lock.holder?.token === token) return 0
     if (lock.holder) return lock.holder.endsAt - now
     if (lock.turn) return lock.turn.waiter === place?.waiter ? 0 : lock.turn.endsAt - now
@@ -154,7 +154,7 @@ export class MemoryLockStore implements LockStore {
   }
 
   /** Who goes first, taken out of the line; undefined if that is the one who asks, or nobody. */
-  #firstBefore(lock: Lock, place: Place | undefined, now: number): string | undefined {
+  #firstBefore(lock: MemoryLock, place: Place | undefined, now: number): string | undefined {
     if (place) lock.line.stand(place, this.#arrival(now), now)
     const first = lock.line.next(now)
     return first === place?.waiter ? undefined : first
@@ -184,13 +184,13 @@ export class MemoryLockStore implements LockStore {
     this.#write(lock, now)
   }
 
-  #prolong(lock: Lock, holder: Holder, leaseMs: number, now: number): void {
+  #prolong(lock: MemoryLock, holder: Holder, leaseMs: number, now: number): void {
     lock.holder = { ...holder, endsAt: now + leaseMs }
     this.#write(lock, now)
   }
 
   /** The lock is free: for the next in line, or for anybody. */
-  #handOn(lock: Lock, now: number): void {
+  #handOn(lock: MemoryLock, now: number): void {
     lock.holder = undefined
     lock.turn = undefined
     const next = lock.line.next(now)
@@ -198,13 +198,13 @@ export class MemoryLockStore implements LockStore {
     else this.#locks.delete(lock.id)
   }
 
-  #keepFor(lock: Lock, waiter: string, now: number): void {
+  #keepFor(lock: MemoryLock, waiter: string, now: number): void {
     lock.turn = { waiter, endsAt: now + TURN_MS }
     this.#write(lock, now)
-    for (const listener of this.#listeners.get(channel(lock.id, waiter)) ?? []) listener()
+    this.#turns.call(lock.id, waiter)
   }
 
-  #write(lock: Lock, now: number): void {
+  #write(lock: MemoryLock, now: number): void {
     const heldUntil = lock.holder?.endsAt ?? lock.turn?.endsAt ?? now
     lock.expiresAt = Math.max(heldUntil, lock.line.aliveUntil)
     if (lock.expiresAt > now) this.#locks.set(lock, now)
@@ -228,46 +228,6 @@ export class MemoryLockStore implements LockStore {
     this.#locks.sweep(this.#now())
     if (this.#locks.size === 0) this.close()
   }
-}
-
-/** A key that is held, or kept for somebody, or waited for. */
-interface Lock extends Expiring {
-  readonly id: string
-  readonly line: WaitingLine
-  holder: Holder | undefined
-  /** Whom it is kept for. */
-  turn: { readonly waiter: string; readonly endsAt: number } | undefined
-}
-
-interface Holder {
-  readonly token: string
-  readonly fence: number
-  readonly metadata: string
-  readonly grantedAt: number
-  readonly endsAt: number
-}
-
-function emptyLock(id: string): Lock {
-  return {
-    id,
-    line: new WaitingLine(),
-    holder: undefined,
-    turn: undefined,
-    expiresAt: 0,
-    position: 0,
-  }
-}
-
-/** The fence under which the token holds all of them already. */
-function ownFence(locks: readonly (Lock | undefined)[], token: string): number | undefined {
-  const fence = locks[0]?.holder?.fence
-  const own = locks.every((lock) => lock?.holder?.token === token && lock.holder.fence === fence)
-  return own ? fence : undefined
-}
-
-/** The length in front: no two pairs share a name, whatever characters they hold. */
-function channel(key: string, waiter: string): string {
-  return `${key.length}:${key}${waiter}`
 }
 
 const TURN_MS = 500
