@@ -5,7 +5,6 @@
 -- Reply: the fence | {ms until all may be free, 0}
 -- Cost: as acquire, for each lock.
 -- #include grant
--- #include line
 -- #include claim
 
 local token, leaseMs, metadata = ARGV[1], ARGV[2], ARGV[3]
@@ -13,7 +12,7 @@ local token, leaseMs, metadata = ARGV[1], ARGV[2], ARGV[3]
 -- Ms until this lock may be free for us; 0 now. And its fence, if it is our own.
 local function look(holderKey, lineKey)
   local held = call('GET', holderKey)
-  if isOwn(held, token) then return 0, fenceOf(held, token) end
+  if isOwn(held, token) then return 0, (parts(held)) end
   if held then return math.max(leftMs(holderKey, leaseMs), 1) end
   local waiter = nextInLine(lineKey)
   if not waiter then return 0 end
@@ -21,17 +20,34 @@ local function look(holderKey, lineKey)
   return TURN_MS
 end
 
-local keys, longestMs, same = {}, 0, true
+-- Writes all leases with one fence, and returns it.
+local function grantAll()
+  readClock()
+  local fence, text = nowUs, format('%.0f', nowUs)
+  for i = 2, #KEYS, 3 do
+    local last = tonumber(call('SET', KEYS[i], text, 'PX', FENCE_TTL, 'GET') or 0)
+    if last and last >= fence then fence = last + 1 end
+  end
+  if fence ~= nowUs then
+    text = format('%.0f', fence)
+    for i = 2, #KEYS, 3 do call('SET', KEYS[i], text, 'PX', FENCE_TTL) end
+    text = format('%s@%.0f', text, nowMs)
+  end
+  local lease = token .. ' ' .. text .. ' ' .. metadata
+  for i = 1, #KEYS, 3 do call('SET', KEYS[i], flagOf(KEYS[i + 2]) .. lease, 'PX', leaseMs) end
+  return fence
+end
+
+local longestMs, same = 0, true
 local fence
 for i = 1, #KEYS, 3 do
   local waitMs, own = look(KEYS[i], KEYS[i + 2])
   longestMs = math.max(longestMs, waitMs)
   same = same and own and (not fence or own == fence)
   fence = own
-  keys[#keys + 1] = { KEYS[i], KEYS[i + 1] }
 end
 
 if longestMs > 0 then return { longestMs, 0 } end
-if not same then return grant(keys, token, leaseMs, metadata) end
-for _, key in ipairs(keys) do call('PEXPIRE', key[1], leaseMs) end
+if not same then return grantAll() end
+for i = 1, #KEYS, 3 do call('PEXPIRE', KEYS[i], leaseMs) end
 return fence

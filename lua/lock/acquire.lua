@@ -9,10 +9,9 @@ local holderKey, fenceKey, lineKey = KEYS[1], KEYS[2], KEYS[3]
 local token, leaseMs, metadata = ARGV[1], ARGV[2], ARGV[3]
 
 if call('EXISTS', holderKey, lineKey) == 0 then
-  return grant({ { holderKey, fenceKey } }, token, leaseMs, metadata)
+  return grant(holderKey, fenceKey, '=', token, leaseMs, metadata)
 end
 
--- #include line
 -- #include claim
 
 return claim(holderKey, fenceKey, lineKey, token, leaseMs, metadata, ARGV[4], ARGV[5])

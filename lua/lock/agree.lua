@@ -5,6 +5,7 @@
 -- Reply: 1 if the token holds all, and they have this fence now; else 0
 -- Cost: O(1) for each lock.
 -- #include grant
+-- #include owner
 
 local token, text = ARGV[1], ARGV[2]
 local fence = tonumber(text)
@@ -15,10 +16,10 @@ for i = 1, #KEYS, 2 do
   if not isOwn(held[i], token) then return 0 end
 end
 for i = 1, #KEYS, 2 do
-  local own, granted, metadata = string.match(held[i], '^(%d+)@?(%d*) (.*)$', #token + 2)
-  if tonumber(own) ~= fence then
-    granted = tonumber(granted) or math.floor(own / 1000)
-    call('SET', KEYS[i], format('%s %s@%.0f %s', token, text, granted, metadata), 'KEEPTTL')
+  local own, granted, metadata = parts(held[i])
+  if own ~= fence then
+    local when = format('@%.0f ', granted or math.floor(own / 1000))
+    call('SET', KEYS[i], sub(held[i], 1, #token + 2) .. text .. when .. metadata, 'KEEPTTL')
     local last = tonumber(call('GET', KEYS[i + 1]) or 0)
     if not last or last < fence then call('SET', KEYS[i + 1], text, 'PX', FENCE_TTL) end
   end

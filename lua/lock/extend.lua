@@ -4,6 +4,7 @@
 -- Reply: 1 (extended) or 0 (lost)
 -- Cost: O(1) for each lock.
 -- #include grant
+-- #include owner
 
 for _, key in ipairs(KEYS) do
   if not isOwn(call('GET', key), ARGV[1]) then return 0 end

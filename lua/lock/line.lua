@@ -34,6 +34,11 @@ local function nextInLine(lineKey)
   end
 end
 
+-- See the holder in grant.lua.
+local function flagOf(lineKey)
+  return call('EXISTS', lineKey) == 1 and '+' or '='
+end
+
 -- Keeps the lock for a waiter, and wakes that one alone. What it is sent is a hint, and no lease: only its own
 -- request tells it from when a lease counts.
 local function keepFor(holderKey, waiter)

@@ -5,7 +5,6 @@
 -- Reply: {1 if the lease still held, else 0; as acquire: the fence | ms until the lock may be free, when it came (µs)}
 -- Cost: as acquire.
 -- #include grant
--- #include line
 -- #include claim
 
 local holderKey, fenceKey, lineKey = KEYS[1], KEYS[2], KEYS[3]
@@ -30,7 +29,7 @@ if keepsTurn == '0' then
   end
   first = nextInLine(lineKey)
 end
-if not first or first == waiter then return { 1, grant({ { holderKey, fenceKey } }, token, leaseMs, metadata) } end
+if not first or first == waiter then return { 1, grant(holderKey, fenceKey, flagOf(lineKey), token, leaseMs, metadata) } end
 came = came or stand(lineKey, waiter, nil)
 keepFor(holderKey, first)
 return { 1, TURN_MS, came }

@@ -4,9 +4,17 @@
 -- Reply: 1 if the token held all of them, else 0
 -- Cost: O(1) if nobody waits, else O(log n) in the waiters, for each lock and for each dead waiter at the head.
 -- #include grant
--- #include line
 
 local token = ARGV[1]
+
+if #KEYS == 2 then
+  local held = call('GET', KEYS[1])
+  if not held then return 0 end
+  if sub(held, 1, #token + 2) == '=' .. token .. ' ' then return call('DEL', KEYS[1]) end
+end
+
+-- #include owner
+-- #include line
 
 local held = 1
 for i = 1, #KEYS, 2 do

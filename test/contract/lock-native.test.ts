@@ -32,6 +32,16 @@ describe.each(['DELEX', 'DELIFEQ'] as const)('L1: where the server has %s', (com
     expect(await store.inspect('k')).toMatchObject({ fence })
   })
 
+  test('somebody who stands in line is woken all the same', async () => {
+    const client = new WithDeleteIfEqual(redis, command)
+    const store = await settled(client)
+    const grant = await grantOf(store, 'a')
+    expect((await store.acquire(['k'], claimOf('b'), { waiter: 'w' })).state).toBe('held')
+    expect(await store.release(['k'], grant, true)).toBe(true)
+    expect((await store.acquire(['k'], claimOf('c'))).state).toBe('held')
+    expect((await store.acquire(['k'], claimOf('b'), { waiter: 'w' })).state).toBe('granted')
+  })
+
   test('scripts release for those that stand in line, and several locks', async () => {
     const client = new WithDeleteIfEqual(redis, command)
     const store = await settled(client)

@@ -186,7 +186,13 @@ describe.each([3, 5])('%i independent masters', (count) => {
     const name = `sluice:lock:{${key}}`
     const taken = [...minority.map((index) => index + 1), 0]
     for (const [place, index] of taken.entries())
-      await masters.servers[index]?.command('SET', name, `t${place} 1 `, 'PX', 20_000 * (place + 1))
+      await masters.servers[index]?.command(
+        'SET',
+        name,
+        `=t${place} 1 `,
+        'PX',
+        20_000 * (place + 1),
+      )
     const reply = await view.lock.acquire([key], claim('a'))
     if (reply.state !== 'held') throw new Error(reply.state)
     expect(reply.leftMs).toBeGreaterThan(15_000)
