@@ -39,15 +39,15 @@ const faults = {
   /** Replies come late, some of them too late. */
   delay: async ({ rig, random }) => {
     const { link } = anyWorker(rig, random)
-    link?.delayReplies(50 + random() * 700)
-    await sleep(300)
+    link?.delayReplies(50 + random() * 800)
+    await sleep(400)
     link?.delayReplies(0)
   },
   /** Replies stop coming, and then come all at once. */
   stall: async ({ rig, random }) => {
     const { link } = anyWorker(rig, random)
     link?.stall()
-    await sleep(100 + random() * 700)
+    await sleep(200 + random() * 600)
     link?.resume()
   },
   /** The server stands still. */

@@ -14,7 +14,10 @@ const messages: readonly FaultName[] = ['cut', 'lose request', 'lose reply', 'de
 
 test('L2, L5, L9: writes stay in order when processes stop past their leases and are killed', async () => {
   const processes: readonly FaultName[] = ['stop holder', 'stop any', 'kill holder', 'kill any']
-  const history = await run({ leaseMs: 300 }, processes)
+  const history = await run({ leaseMs: 300, workMs: 30 }, processes, async (rig) => {
+    const refused = () => rig.resource.writes.some(({ accepted }) => !accepted)
+    for (let stops = 0; stops < 5 && !refused(); stops++) await rig.stop(await rig.holder(), 600)
+  })
   await expectOrder(history)
   expect(of(history, 'write').some(({ accepted }) => !accepted)).toBe(true) // the fence was needed
 })
@@ -53,13 +56,18 @@ async function expectOrder(history: History): Promise<void> {
   expect(violations, `SEED=${seed}, history in ${file}`).toEqual([])
 }
 
-/** What happens to four processes that take turns while things go wrong, until all calls have ended. */
-async function run(options: RigOptions, faults: readonly FaultName[]): Promise<History> {
+/** What happens to processes that take turns while things go wrong, until all calls have ended. */
+async function run(
+  options: RigOptions,
+  faults: readonly FaultName[],
+  andThen?: (rig: Rig) => Promise<void>,
+): Promise<History> {
   await using server = await RedisServer.start()
   await using rig = await Rig.start(server, { ...options, seed })
   const random = seeded(seed)
   rig.begin()
   await rig.holder()
-  await goWrong({ rig, server, random, leaseMs: options.leaseMs ?? 0 }, faults, 3000)
+  await goWrong({ rig, server, random, leaseMs: options.leaseMs ?? 0 }, faults, 2500)
+  await andThen?.(rig)
   return await rig.finish()
 }

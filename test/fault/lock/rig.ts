@@ -18,7 +18,7 @@ export interface RigOptions extends Partial<WorkSettings> {
 const DEFAULTS = {
   package: 'sluice',
   key: 'order-7',
-  processes: 4,
+  processes: 3,
   callers: 2,
   leaseMs: 10_000,
   waitMs: 3000,
@@ -112,7 +112,8 @@ export class Rig implements AsyncDisposable {
     const number = ++this.#started
     const name = `p${number}`
     const { seed, ...settings } = this.#settings
-    const own = { name, seed: seed + number, file: join(this.#folder, name) }
+    const givesUp = this.#settings.package === 'sluice' && number % 3 > 0
+    const own = { name, givesUp, seed: seed + number, file: join(this.#folder, name) }
     const { port } = this.resource
     const clockOffsetMs = (number % 3) * 3_600_000 // no wall clock decides anything
     return Worker.start(

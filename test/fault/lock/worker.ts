@@ -7,6 +7,8 @@ import type { PackageName } from './packages/index.ts'
 export interface WorkerSettings extends WorkSettings {
   readonly name: string
   readonly seed: number
+  /** Its client rejects what was under way when a connection broke. */
+  readonly givesUp: boolean
   readonly file: string
   readonly resourcePort: number
   readonly redis: Address

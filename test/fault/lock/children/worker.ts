@@ -18,7 +18,8 @@ import type { WorkerSettings } from '../worker.ts'
  */
 const settings = JSON.parse(String(process.argv[2])) as WorkerSettings
 const { name, key, leaseMs, renew, waitMs, workMs } = settings
-const redis = new Redis(settings.redis)
+// Some clients send again what got no reply, and some give up: then nobody knows what became of it.
+const redis = new Redis({ ...settings.redis, ...(settings.givesUp && { maxRetriesPerRequest: 0 }) })
 redis.on('error', () => {})
 const locks = (await packages[settings.package].load())(redis, { leaseMs, renew })
 const random = seeded(settings.seed)
