@@ -4,7 +4,7 @@
 -- ARGV: token; leaseMs; metadata.
 -- Reply: the fence | {ms until all may be free, 0}
 -- Cost: as acquire, for each lock.
--- #include grant
+-- #include layout
 -- #include claim
 
 local token, leaseMs, metadata = ARGV[1], ARGV[2], ARGV[3]

@@ -4,7 +4,7 @@
 -- ARGV: token; the fence.
 -- Reply: 1 if the token holds all, and they have this fence now; else 0
 -- Cost: O(1) for each lock.
--- #include grant
+-- #include layout
 -- #include owner
 
 local token, text = ARGV[1], ARGV[2]

@@ -1,4 +1,4 @@
--- One claim of one lock, which may stand in line.
+-- Whether a claim of one lock may be granted. If not, it may stand in line.
 -- #include owner
 -- #include line
 
@@ -10,15 +10,15 @@ local function leftMs(holderKey, leaseMs)
   return tonumber(leaseMs)
 end
 
--- The fence, or { ms until it may be free, since when the waiter stands in line, or 0 }.
-local function claim(holderKey, fenceKey, lineKey, token, leaseMs, metadata, waiter, since)
+-- Nothing if it may; the fence that it has already; or { ms until the lock may be free, since when it stands in line, or 0 }.
+local function refusal(holderKey, lineKey, token, leaseMs, waiter, since)
   local held = call('GET', holderKey)
   if isOwn(held, token) then
     -- The reply was lost, and the client has sent it again: it counts the lease from now on.
     call('PEXPIRE', holderKey, leaseMs)
     return (parts(held))
   end
-  if waiter and held == '>' .. waiter then return grant(holderKey, fenceKey, flagOf(lineKey), token, leaseMs, metadata) end
+  if waiter and held == '>' .. waiter then return nil end
   readClock()
   local came = waiter and stand(lineKey, waiter, since) or 0
   if held then
@@ -26,9 +26,7 @@ local function claim(holderKey, fenceKey, lineKey, token, leaseMs, metadata, wai
     return { leftMs(holderKey, leaseMs), came }
   end
   local first = nextInLine(lineKey)
-  if not first or first == waiter then
-    return grant(holderKey, fenceKey, flagOf(lineKey), token, leaseMs, metadata)
-  end
+  if not first or first == waiter then return nil end
   keepFor(holderKey, first)
   return { TURN_MS, came }
 end

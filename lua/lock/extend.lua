@@ -3,7 +3,7 @@
 -- ARGV: token; leaseMs.
 -- Reply: 1 (extended) or 0 (lost)
 -- Cost: O(1) for each lock.
--- #include grant
+-- #include layout
 -- #include owner
 
 for _, key in ipairs(KEYS) do

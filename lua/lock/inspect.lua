@@ -2,7 +2,7 @@
 -- KEYS: the holder, the line.
 -- Reply: {} (nobody) | {fence, metadata, ms held, ms left, waiters who are alive}
 -- Cost: O(log n) in the waiters.
--- #include grant
+-- #include layout
 -- #include owner
 -- #include line
 

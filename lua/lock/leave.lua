@@ -3,7 +3,7 @@
 -- ARGV: the waiter's name in lines.
 -- Reply: 1 if a turn went on, else 0
 -- Cost: O(log n) in the waiters, and O(log n) for each dead one at the head.
--- #include grant
+-- #include layout
 -- #include line
 
 local holderKey, lineKey, waiter = KEYS[1], KEYS[2], ARGV[1]

@@ -34,7 +34,7 @@ local function nextInLine(lineKey)
   end
 end
 
--- See the holder in grant.lua.
+-- See the holder in layout.lua.
 local function flagOf(lineKey)
   return call('EXISTS', lineKey) == 1 and '+' or '='
 end

@@ -3,7 +3,7 @@
 -- ARGV: token.
 -- Reply: 1 if the token held all of them, else 0
 -- Cost: O(1) if nobody waits, else O(log n) in the waiters, for each lock and for each dead waiter at the head.
--- #include grant
+-- #include layout
 
 local token = ARGV[1]
 

@@ -173,7 +173,7 @@ function wholeMs(ms: number): string {
   return String(Math.max(1, Math.floor(ms)))
 }
 
-/** What lua/lock/grant.lua writes, where the fence is the moment of the grant, and nobody waits. */
+/** What lua/lock/layout.lua writes, where the fence is the moment of the grant, and nobody waits. */
 function leaseValue({ token, fence, metadata }: LockGrant): string {
   return `=${token} ${fence} ${metadata}`
 }
