@@ -38,10 +38,7 @@ describe.each(clientKinds)('a conversation over $name that loses one message', (
         from: 'connecting',
         converse: (locker) => locker.acquire(key, { waitMs }).catch(unavailable),
         check: async (lease) => {
-          if (lease) {
-            expect(await witness.inspect(key)).toMatchObject({ fence: lease.fence })
-            expect(await settled(lease)).toBe(true)
-          }
+          await heldBy(lease, [key])
           await free()
         },
       })
@@ -60,10 +57,7 @@ describe.each(clientKinds)('a conversation over $name that loses one message', (
         return lease
       },
       check: async (lease) => {
-        if (lease) {
-          expect(await witness.inspect(key)).toMatchObject({ fence: lease.fence })
-          expect(await settled(lease)).toBe(true)
-        }
+        await heldBy(lease, [key])
         await free()
       },
     })
@@ -95,7 +89,7 @@ describe.each(clientKinds)('a conversation over $name that loses one message', (
         await lease?.release().catch(unavailable)
         return lease
       },
-      check: free,
+      check: () => free(),
     })
   })
 
@@ -105,14 +99,19 @@ describe.each(clientKinds)('a conversation over $name that loses one message', (
       from: 'connecting',
       converse: (locker) => locker.acquire(keys, { waitMs: 2000 }).catch(unavailable),
       check: async (lease) => {
-        for (const one of keys)
-          if (lease) expect(await witness.inspect(one)).toMatchObject({ fence: lease.fence })
-        if (lease) expect(await settled(lease)).toBe(true)
+        await heldBy(lease, keys)
         for (const one of keys) await free(one)
       },
     })
   })
 })
+
+/** The lease of whoever got one is one, and is given back. */
+async function heldBy(lease: Lease | undefined, keys: readonly string[]): Promise<void> {
+  if (!lease) return
+  for (const one of keys) expect(await witness.inspect(one)).toMatchObject({ fence: lease.fence })
+  expect(await settled(lease)).toBe(true)
+}
 
 /** Nothing of the lease is left, soon, long before its end. */
 async function free(one = key): Promise<void> {
