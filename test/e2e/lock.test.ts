@@ -1,10 +1,18 @@
 import { EventEmitter, once } from 'node:events'
-import { ConfigurationError, type LockEvent, subscribe } from '@sluice/express'
+import {
+  ConfigurationError,
+  hashKey,
+  type LockEvent,
+  LockTimeoutError,
+  subscribe,
+} from '@sluice/express'
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { RawClient } from './idempotency/raw-client.ts'
 import type { Turn } from './idempotency/turns.ts'
-import { frameworks, type Locked } from './lock/apps.ts'
+import { frameworks, guards, type Locked } from './lock/apps.ts'
 import { matrix } from './lock/matrix.ts'
+import { slowStore } from './lock/slow-store.ts'
 import { mistakes, Stage, watcher } from './lock/stage.ts'
 
 const contended = JSON.stringify({
@@ -223,7 +231,9 @@ describe.each(matrix)('%s', (_name, guard, framework, backend) => {
 
   it('L15: events tell of the lock, with its key hashed', async () => {
     const events: LockEvent[] = []
-    const stop = subscribe('sluice:lock', (event) => events.push(event))
+    const stop = subscribe('sluice:lock', (event) => {
+      if (event.keyHash === hashKey('secret')) events.push(event)
+    })
     await using app = await serving({ key: 'secret', handler: (turn) => turn.json({}) })
     await app.site.ask()
     await app.isFree('secret')
@@ -284,4 +294,54 @@ describe.each(frameworks)('$name', (framework) => {
     expect(stage.begun).toBe(1)
     expect(app.errors).toEqual([])
   })
+
+  it.each(guards)(
+    'L15: a client that leaves while the store is asked frees the key, and nothing runs (%s)',
+    async (guard) => {
+      const slow = slowStore()
+      const stage = new Stage()
+      await using app = await framework.serve({
+        routes: { '/': { guard, key: 'k', store: slow.store, handler: stage.handler } },
+      })
+      const left = new Promise((resolve) => {
+        app.site.server.once('connection', (socket) => socket.once('close', resolve))
+      })
+      await using client = await RawClient.to(app.site)
+      const asked = slow.asked()
+      client.post(undefined)
+      await asked
+      await client.leave()
+      await left
+      slow.go()
+      await watcher(slow.store).isFree()
+      const next = app.site.ask()
+      await stage.began()
+      stage.go()
+      await next
+      expect(stage.begun).toBe(1)
+    },
+  )
+
+  it.each(guards)(
+    'L15: who has begun to answer cannot refuse: the error goes to the error handler (%s)',
+    async (guard) => {
+      const stage = new Stage()
+      const key = `begun:${framework.name}:${guard}`
+      await using app = await framework.serve({
+        outer: (turn, next) => {
+          if (turn.path === '/begun') turn.raw((res) => res.write('begun'))
+          return next()
+        },
+        routes: { '/': { guard, key, handler: stage.handler } },
+      })
+      const first = app.site.ask()
+      await stage.began()
+      await using client = await RawClient.to(app.site)
+      client.post(undefined, '/begun')
+      await eventually(() => expect(app.errors).toEqual([expect.any(LockTimeoutError)]))
+      expect(app.errors).toMatchObject([{ code: 'lock-timeout', key }])
+      stage.go()
+      await first
+    },
+  )
 })

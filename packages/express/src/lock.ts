@@ -166,6 +166,7 @@ const express: LockFramework<[req: Request, res: Response]> = {
   request: (req) => req,
   response: (_req, res) => res,
   answersByItself: () => true,
+  idempotency: (req) => req.idempotency,
   kept: (req) => req.lease,
   keep: (lease, req) => {
     req.lease = lease

@@ -144,6 +144,7 @@ const koa: LockFramework<[ctx: Context]> = {
   request: (ctx) => ctx.req,
   response: (ctx) => ctx.res,
   answersByItself: (ctx) => ctx.respond === false,
+  idempotency: (ctx) => ctx.state.idempotency,
   kept: (ctx) => ctx.state.lease,
   keep: (lease, ctx) => {
     ctx.state.lease = lease

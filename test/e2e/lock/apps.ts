@@ -29,6 +29,8 @@ export interface Locked extends Options {
 export interface AppOptions {
   /** Runs before everything else. */
   readonly outer?: (turn: Turn, next: () => Promise<unknown>) => unknown
+  /** Where `idempotency()` stands: before all locks, or behind the first one. */
+  readonly idempotency?: 'before' | 'behind'
   /** By the beginning of the path. */
   readonly routes: Readonly<Record<string, Locked>>
 }
@@ -58,16 +60,24 @@ function onExpressApps(name: string, create: typeof express5): Framework {
   return {
     name,
     family: 'express',
-    serve: async ({ outer, routes }) => {
+    serve: async ({ outer, idempotency, routes }) => {
       const errors: unknown[] = []
       const results: unknown[] = []
       const app = create()
+      const runsOnce = onExpress.idempotency({
+        store: onExpress.memoryStore(),
+        fingerprint: () => '',
+      })
       app.set('env', 'test')
       if (outer)
         app.use((req, res, next) => {
           settled(() => outer(expressTurn(req, res), async () => next())).catch(next)
         })
-      for (const [path, locked] of Object.entries(routes)) addRoute(app, path, locked, results)
+      if (idempotency === 'before') app.use(runsOnce)
+      for (const [index, [path, locked]] of Object.entries(routes).entries()) {
+        addRoute(app, path, locked, results)
+        if (index === 0 && idempotency === 'behind') app.use(runsOnce)
+      }
       app.use((error: unknown, _req: Request, _res: Response, next: NextFunction) => {
         errors.push(error)
         next(error)
@@ -114,16 +124,21 @@ function onKoaApps(name: string, Koa: typeof Koa3): Framework {
   return {
     name,
     family: 'koa',
-    serve: async ({ outer, routes }) => {
+    serve: async ({ outer, idempotency, routes }) => {
       const errors: unknown[] = []
       const results: unknown[] = []
       const app = new Koa()
+      const runsOnce = onKoa.idempotency({ store: onKoa.memoryStore(), fingerprint: () => '' })
       app.on('error', (error) => errors.push(error))
       if (outer)
         app.use(async (ctx, next) => {
           await outer(koaTurn(ctx), next)
         })
-      for (const [path, locked] of Object.entries(routes)) addStep(app, path, locked, results)
+      if (idempotency === 'before') app.use(runsOnce)
+      for (const [index, [path, locked]] of Object.entries(routes).entries()) {
+        addStep(app, path, locked, results)
+        if (index === 0 && idempotency === 'behind') app.use(runsOnce)
+      }
       return served(await Site.serve(app), errors, results)
     },
   }

@@ -104,9 +104,11 @@ export class LockGate<Call extends readonly unknown[]> {
       const lease = await this.#locker.acquire(key, { ...waiting.options, metadata: shown })
       if (!isOver(request, response)) return { lease }
       await end({ lease })
-      return undefined
+      return this.#leaveUndone(call)
     } catch (error) {
-      if (isOver(request, response)) return undefined
+      if (isOver(request, response)) return this.#leaveUndone(call)
+      // Who has begun to answer cannot refuse any more.
+      if (response.headersSent) throw error
       if (error instanceof LockTimeoutError)
         return this.#refuse(call, 'lock-contended', this.#options.status, error.leftMs)
       if (error instanceof StoreUnavailableError) return this.#withoutStore(call, key, error)
@@ -139,8 +141,15 @@ export class LockGate<Call extends readonly unknown[]> {
 
   #refuse(call: Call, code: LockProblemCode, status: number, waitMs = 0): undefined {
     const seconds = Math.max(1, secondsUp(waitMs))
+    this.#leaveUndone(call)
     this.#framework.response(...call).setHeader('Retry-After', String(seconds))
     this.#framework.send(lockProblem(code, status), ...call)
+  }
+
+  /** Nothing was run: a retry with the same idempotency key may run, and does not get this refusal again. */
+  #leaveUndone(call: Call): undefined {
+    const release = this.#framework.idempotency(...call)?.release()
+    release?.catch(() => {}) // tried again in the background, or somebody has answered already
   }
 }
 
