@@ -66,7 +66,7 @@ export async function goWrong(
 ): Promise<void> {
   const { random } = conditions
   const ends = performance.now() + durationMs
-  while (performance.now() < ends) {
+  while (names.length > 0 && performance.now() < ends) {
     await sleep(random() * 100)
     const name = names[Math.floor(random() * names.length)]
     if (name) await (faults[name] as Fault)(conditions)

@@ -32,6 +32,14 @@ test('L8, L9: so they do when leases are renewed', async () => {
   await expectOrder(history)
 })
 
+test('L5: a lease whose reply was slow ends no later for its holder than for the store', async () => {
+  const history = await run({ callers: 1, leaseMs: 300, workMs: 300 }, [], async (rig) => {
+    rig.workers[0]?.link?.delayReplies(150)
+    for (let turn = 0; turn < 7; turn++) await rig.holder()
+  })
+  await expectOrder(history)
+})
+
 test('L3, L4, L6: lost, late and cut messages leave no lock behind, and everybody is served or told', async () => {
   const history = await run({ leaseMs: 10_000 }, messages)
   await expectOrder(history)
