@@ -40,13 +40,13 @@ local function flagOf(lineKey)
 end
 
 -- Keeps the lock for a waiter, and wakes that one alone. What it is sent is a hint, and no lease: only its own
--- request tells it from when a lease counts.
+-- request tells it from when a lease counts. One that may not be sent changes nothing of what is kept.
 local function keepFor(holderKey, waiter)
   call('SET', holderKey, '>' .. waiter, 'PX', TURN_MS)
   local channel = sub(waiter, 2)
   -- A server of before 7.0 has no sharded channels, and its clients listen to plain ones.
   local sent = sub(waiter, 1, 1) == 's' and pcall('SPUBLISH', channel, holderKey)
-  if type(sent) ~= 'number' then call('PUBLISH', channel, holderKey) end
+  if type(sent) ~= 'number' then pcall('PUBLISH', channel, holderKey) end
 end
 
 -- The lock is free: for the next in line, or for anybody.

@@ -6,17 +6,22 @@ import { type LockPlace, LocksUnderTest } from './lock-store/locks-under-test.ts
 import { passingTests } from './lock-store/passing.ts'
 import { severalTests } from './lock-store/several.ts'
 
-/** What every store of locks must do. */
-export function lockStoreContract(name: string, open: () => Promise<LockPlace>): void {
+/** What every store of locks must do; `lines`: if processes can stand in line there. */
+export function lockStoreContract(
+  name: string,
+  open: () => Promise<LockPlace>,
+  { lines = true }: { readonly lines?: boolean } = {},
+): void {
   describe(`locks: ${name}`, () => {
     const at = new LocksUnderTest()
     beforeAll(async () => at.open(await open()), 60_000)
     afterAll(() => at.close())
     beforeEach(() => at.renew())
     grantTests(at)
+    severalTests(at)
+    if (!lines) return
     lineTests(at)
     passingTests(at)
-    severalTests(at)
   })
 }
 

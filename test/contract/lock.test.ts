@@ -5,6 +5,7 @@ import { lockStoreContract, memoryLocks } from './lock-store.ts'
 import {
   clusterPlace,
   ioredisPlace,
+  mastersPlace,
   nodeRedisClusterPlace,
   nodeRedisPlace,
   type RedisPlace,
@@ -17,6 +18,7 @@ lockStoreContract('Redis Cluster over ioredis', () => on(clusterPlace(), { slots
 lockStoreContract('Redis Cluster over node-redis', () =>
   on(nodeRedisClusterPlace(), { slots: true }),
 )
+lockStoreContract('L12: three independent masters', () => on(mastersPlace()), { lines: false })
 
 async function on(
   opening: Promise<RedisPlace>,

@@ -3,6 +3,7 @@ import { type RedisClient, redisStore, type Store } from '@sluice/core'
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
 import { RedisCluster } from '../support/redis-cluster.ts'
+import { RedisServer } from '../support/redis-server.ts'
 import { type Everywhere, ShiftedClock } from './shifted-clock.ts'
 
 /** A store on real servers, and their clock. */
@@ -62,7 +63,21 @@ export async function nodeRedisClusterPlace(): Promise<RedisPlace> {
   )
 }
 
-function onEach({ nodes }: RedisCluster): Everywhere {
+/** Three independent masters, for locks alone. */
+export async function mastersPlace(): Promise<RedisPlace> {
+  const nodes = await Promise.all([1, 2, 3].map(() => RedisServer.start()))
+  const clients = nodes.map(({ port }) => new Redis(port, '127.0.0.1'))
+  return placeOf(
+    onEach({ nodes }),
+    (clock) => clients.map((client) => clock.ioredis(client)),
+    async () => {
+      for (const client of clients) client.disconnect()
+      for (const node of nodes) await node[Symbol.asyncDispose]()
+    },
+  )
+}
+
+function onEach({ nodes }: Pick<RedisCluster, 'nodes'>): Everywhere {
   return (...words) =>
     Promise.all(nodes.map((node) => node.command(words[0] as string, ...words.slice(1))))
 }
@@ -70,7 +85,7 @@ function onEach({ nodes }: RedisCluster): Everywhere {
 /** `words` go to every server that may hold keys. */
 function placeOf(
   everywhere: Everywhere,
-  client: (clock: ShiftedClock) => RedisClient,
+  client: (clock: ShiftedClock) => RedisClient | readonly RedisClient[],
   end: () => Promise<void>,
 ): RedisPlace {
   const prefix = `test-${randomUUID()}`

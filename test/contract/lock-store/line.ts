@@ -1,3 +1,4 @@
+import type { LockKeys } from '@sluice/core'
 import { expect, test } from 'vitest'
 import {
   claimOf,
@@ -164,6 +165,21 @@ export function lineTests(at: LocksUnderTest): void {
     await at.refusal('b', 'w1', other)
     await at.release('a', other)
     expect(await woken.names()).toEqual(['w1'])
+  })
+
+  test('L14: a release of several wakes the first in each line, and nobody overtakes there', async () => {
+    const keys: LockKeys = [at.keyOf('a'), at.keyOf('b'), at.keyOf('c')]
+    await at.store.acquire(keys, claimOf('a'))
+    const woken = new Woken(at)
+    for (const key of keys.slice(1)) {
+      await woken.listen(`w ${key}`, key)
+      await at.refusal('w', `w ${key}`, key)
+      await at.refusal('w2', 'w2', key)
+    }
+    await at.store.release(keys, claimOf('a'))
+    expect(await woken.names()).toEqual(keys.slice(1).map((key) => `w ${key}`))
+    expect((await at.store.acquire(keys, claimOf('b'))).state).toBe('held')
+    await at.grant('x', undefined, keys[0])
   })
 
   test('L4: a claim that its waiter sends twice is one grant', async () => {

