@@ -3,7 +3,9 @@ import type { Place } from './store.ts'
 /** Who waits for a key, first come first served. Twin of lua/lock/line.lua. */
 export class WaitingLine {
   /** By arrival. */
-  readonly #waiters: Waiter[] = []
+  #waiters: Waiter[] = []
+  /** Until when places are kept, also of those who count as dead. */
+  #keptUntil = 0
 
   /** Until when somebody here counts as alive. */
   get aliveUntil(): number {
@@ -12,6 +14,8 @@ export class WaitingLine {
 
   /** Stands where it stands or stood, else at the end; since when it is there. */
   stand({ waiter, since }: Place, arrival: number, now: number): number {
+    if (now >= this.#keptUntil) this.#waiters = []
+    this.#keptUntil = now + KEPT_MS
     const before = this.remove(waiter)
     const came = Math.min(before?.since ?? arrival, since ?? arrival)
     const behind = this.#waiters.findIndex((other) => other.since > came)
@@ -47,3 +51,4 @@ interface Waiter {
 
 /** Who does not ask for so long is dead: it should have asked at least twice. */
 const ALIVE_MS = 10_000
+const KEPT_MS = 30_000
