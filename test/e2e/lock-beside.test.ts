@@ -1,8 +1,13 @@
-import { memoryStore, redisStore } from '@sluice/express'
+import { randomBytes } from 'node:crypto'
+import { lock, memoryStore, redisStore } from '@sluice/express'
+import compression from 'compression'
+import express5 from 'express'
+import express4 from 'express4'
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
+import { type App, Site } from '../support/http.ts'
 import { post, problemCode } from './idempotency/client.ts'
 import { RawClient } from './idempotency/raw-client.ts'
 import { frameworks, guards, type Options } from './lock/apps.ts'
@@ -132,3 +137,23 @@ describe.concurrent.each(matrix)(
     })
   },
 )
+
+describe.each([
+  ['Express 4', express4],
+  ['Express 5', express5],
+])('in %s', (_name, express) => {
+  it('L15: a client that leaves amid a compressed response frees the key', async () => {
+    const store = memoryStore()
+    const { isFree } = watcher(store)
+    const app = express()
+    app.use(compression({ threshold: 0 }), lock('k', { store }))
+    const incompressible = randomBytes(30_000_000)
+    app.use((_req, res) => void res.type('text/plain').end(incompressible))
+    await using site = await Site.serve(app as App)
+    await using client = await RawClient.to(site)
+    client.socket.write('GET / HTTP/1.1\r\nHost: test\r\nAccept-Encoding: gzip\r\n\r\n')
+    await eventually(() => client.received.length > 0)
+    await client.leave()
+    await isFree()
+  })
+})

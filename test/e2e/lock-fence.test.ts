@@ -31,6 +31,7 @@ describe.concurrent.each(matrix)('%s', (name, guard, framework, backend) => {
           guard,
           key: 'order:7',
           store: open.store,
+          timeoutMs: 10_000, // the database computes in this process
           leaseMs: 300,
           renew: false,
           handler: async (turn) => {

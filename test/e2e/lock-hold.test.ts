@@ -12,7 +12,9 @@ import { leavingOf, mistakes, Stage, watcher } from './lock/stage.ts'
 describe.concurrent.each(matrix)('%s', (_name, guard, framework, backend) => {
   async function serving(locked: Partial<Locked> & Pick<Locked, 'handler'>) {
     const { store, [Symbol.asyncDispose]: close } = backend.open()
-    const app = await framework.serve({ routes: { '/': { guard, key: 'k', store, ...locked } } })
+    const app = await framework.serve({
+      routes: { '/': { guard, key: 'k', store, timeoutMs: 5000, ...locked } },
+    })
     return {
       ...app,
       ...watcher(store),
@@ -182,7 +184,10 @@ describe.concurrent.each(places)('%s', (_name, framework, backend) => {
 
   async function serving(routes: AppOptions['routes']) {
     const { store, [Symbol.asyncDispose]: close } = backend.open()
-    const onStore = Object.entries(routes).map(([path, locked]) => [path, { store, ...locked }])
+    const onStore = Object.entries(routes).map(([path, locked]) => [
+      path,
+      { store, timeoutMs: 5000, ...locked },
+    ])
     const app = await framework.serve({ routes: Object.fromEntries(onStore) })
     return {
       ...app,

@@ -26,7 +26,9 @@ describe.each(matrix)('%s', (_name, guard, framework, backend) => {
   /** An app whose only route is locked, and a look at its store. */
   async function serving(locked: Partial<Locked> & Pick<Locked, 'handler'>) {
     const { store, [Symbol.asyncDispose]: close } = backend.open()
-    const app = await framework.serve({ routes: { '/': { guard, key: 'k', store, ...locked } } })
+    const app = await framework.serve({
+      routes: { '/': { guard, key: 'k', store, timeoutMs: 5000, ...locked } },
+    })
     return {
       ...app,
       ...watcher(store),
