@@ -53,7 +53,7 @@ export class Attempt {
   #underWay = 0
   readonly #ended: (attempt: Attempt) => void
 
-  /** `ended` is called when no master owes an answer any more. */
+  /** `ended` is called when nobody owes an answer any more. */
   constructor(ended: (attempt: Attempt) => void) {
     this.#ended = ended
   }

@@ -14,11 +14,12 @@ import { decision, majorityOf, majorityOfAll, type Votes } from './votes.ts'
 
 /**
  * Keeps leases on several independent masters: whoever has a majority of them has the lock
- * (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/). The fence, which that algorithm lacks, is the highest of
- * those granted, written to a majority before the claim counts: every later majority has a master that knows it.
+ * (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/). The fence, which that algorithm lacks,
+ * is the highest of those granted, written to a majority before the claim counts: so every later majority has a
+ * master that knows it.
  *
- * Each master may lose one lease or fence; a majority must not. One that was restarted empty must stay away for the
- * longest lease, and its clock must not be far behind the others'.
+ * A minority of the masters may be lost at any time. One that comes back empty knows neither leases nor fences: it
+ * should stay away for as long as the longest lease.
  */
 export class RedlockStore implements LockStore {
   readonly remote = true
@@ -39,23 +40,16 @@ export class RedlockStore implements LockStore {
   }
 
   async acquire(keys: LockKeys, claim: LockClaim): Promise<AcquireReply> {
-    const startedAt = performance.now()
     const attempt = this.#begin(claim.token)
     try {
-      const asked = { ...claim, leaseMs: claim.leaseMs + driftOf(claim.leaseMs) }
-      const claims = this.#nodes.map((node) => node.claim(keys, asked, attempt))
-      const reply = await decision(claims, (votes) => this.#count(votes))
-      if ('leftMs' in reply) {
-        this.#abandon(keys, claim)
-        return { state: 'held', leftMs: reply.leftMs }
-      }
-      await this.#agree(keys, claim, reply)
-      if (performance.now() - startedAt >= claim.leaseMs)
-        throw new Error('the masters took longer to answer than the lease lasts')
-      return { state: 'granted', fence: reply.fence }
+      const reply = await this.#claim(keys, claim, attempt)
+      if (reply.state === 'held') this.#abandon(keys, claim)
+      return reply
     } catch (error) {
       this.#abandon(keys, claim)
       throw error
+    } finally {
+      attempt.end()
     }
   }
 
@@ -106,7 +100,20 @@ export class RedlockStore implements LockStore {
       if (attempts.size === 0) this.#attempts.delete(token)
     })
     attempts.add(attempt)
+    attempt.begin()
     return attempt
+  }
+
+  async #claim(keys: LockKeys, claim: LockClaim, attempt: Attempt): Promise<AcquireReply> {
+    const startedAt = performance.now()
+    const asked = { ...claim, leaseMs: claim.leaseMs + driftOf(claim.leaseMs) }
+    const claims = this.#nodes.map((node) => node.claim(keys, asked, attempt))
+    const reply = await decision(claims, (votes) => this.#count(votes))
+    if ('leftMs' in reply) return { state: 'held', leftMs: reply.leftMs }
+    await this.#agree(keys, claim, reply)
+    if (performance.now() - startedAt >= claim.leaseMs)
+      throw new Error('the masters took longer to answer than the lease lasts')
+    return { state: 'granted', fence: reply.fence }
   }
 
   /** On every master: one that did not answer may have granted, or will. */

@@ -43,9 +43,19 @@ export class Messages {
   }
 
   #subscribe(name: string): Channel {
-    const channel = { ready: this.#open(name).catch(() => {}), listeners: new Set<Listener>() }
+    const ready = this.#open(name).catch(() => this.#openLater(name, channel))
+    const channel: Channel = { ready, listeners: new Set() }
     this.#channels.set(name, channel)
     return channel
+  }
+
+  /** Some listen for as long as the store is there, and would be deaf for ever. */
+  #openLater(name: string, channel: Channel): void {
+    const timer = setTimeout(() => {
+      if (this.#channels.get(name) === channel)
+        this.#open(name).catch(() => this.#openLater(name, channel))
+    }, PAUSE_MS)
+    timer.unref()
   }
 
   async #open(channel: string): Promise<void> {
@@ -63,6 +73,8 @@ export class Messages {
     for (const listener of this.#channels.get(channel)?.listeners ?? []) listener(message)
   }
 }
+
+const PAUSE_MS = 500
 
 type Listener = (message: string) => void
 
