@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import {
-  ConfigurationError,
-  createLocker,
-  type LockKeys,
-  type LockStore,
-  redisStore,
-  type Store,
-} from '@sluice/core'
-import { Cluster, Redis } from 'ioredis'
+import { type LockStore, redisStore } from '@sluice/core'
+import { Redis } from 'ioredis'
 import {
   afterAll,
   beforeAll,
@@ -21,8 +14,8 @@ import {
 import { fields } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
 import { FlakyLink } from '../support/flaky-link.ts'
-import { RedisCluster } from '../support/redis-cluster.ts'
 import { RedisServer } from '../support/redis-server.ts'
+import { lockOn } from './lock-on.ts'
 import { claimOf, LEASE_MS } from './lock-store/locks-under-test.ts'
 
 let link: FlakyLink
@@ -48,7 +41,7 @@ beforeEach(() => {
 
 describe('what is in Redis', () => {
   test('is named by the key inside one hash tag, or by the tag that the key brings along', async () => {
-    const store = lockOn(direct)
+    const store = lockOn(direct, prefix)
     const keys = ['a', 'a {b}: *ü', '{tag}:one', '{tag}:two', 'k'.repeat(500), '{}', '{ }x']
     for (const key of keys) {
       await store.acquire([key], claimOf('a'))
@@ -65,7 +58,7 @@ describe('what is in Redis', () => {
   })
 
   test('L2: a fence stays for at least 24 hours, longer than its lease', async () => {
-    const store = lockOn(direct)
+    const store = lockOn(direct, prefix)
     await store.acquire(['a'], claimOf('a'))
     await store.acquire(['b', 'c'], claimOf('a'))
     for (const key of ['a', 'b', 'c']) {
@@ -78,7 +71,7 @@ describe('what is in Redis', () => {
   })
 
   test('L2: fences rise although the last one was deleted, or is no number', async () => {
-    const store = lockOn(direct)
+    const store = lockOn(direct, prefix)
     let last = 0
     for (const spoil of [
       () => direct.del(`${prefix}:lock:{a}f`),
@@ -94,7 +87,7 @@ describe('what is in Redis', () => {
   })
 
   test('L1: nothing but what the token of the holder says: a lock that lost its TTL is free after a lease', async () => {
-    const store = lockOn(direct)
+    const store = lockOn(direct, prefix)
     await store.acquire(['a'], claimOf('a'))
     await direct.persist(`${prefix}:lock:{a}`)
     const reply = await store.acquire(['a'], claimOf('b'))
@@ -105,7 +98,7 @@ describe('what is in Redis', () => {
   test.each(['', 'f', 'w'])(
     'a key of another type where a lock’s (%s) should be is an error, and stays as it is',
     async (suffix) => {
-      const store = lockOn(direct)
+      const store = lockOn(direct, prefix)
       const name = `${prefix}:lock:{a}${suffix}`
       await direct.rpush(name, 'x')
       await expect(store.acquire(['a'], claimOf('a'), { waiter: 'w' })).rejects.toThrow('WRONGTYPE')
@@ -121,7 +114,7 @@ describe('what is in Redis', () => {
   test('is found and heard of by clients that prefix every key themselves', async () => {
     const prefixed = new Redis(inject('redisPort'), '127.0.0.1', { keyPrefix: '{app}:' })
     onTestFinished(() => prefixed.disconnect())
-    const store = lockOn(prefixed)
+    const store = lockOn(prefixed, prefix)
     await store.acquire(['a'], claimOf('a'))
     await store.acquire(['a'], claimOf('b'), { waiter: 'w' })
     const turn = new Promise<void>((resolve) => {
@@ -139,7 +132,7 @@ describe('what is in Redis', () => {
 
 describe('what goes over the wire', () => {
   test('is one round trip for each step', async () => {
-    const store = lockOn(linked)
+    const store = lockOn(linked, prefix)
     const claim = claimOf('a')
     await store.acquire(['warm'], claim)
     await store.release(['warm'], claim)
@@ -163,7 +156,7 @@ describe('what goes over the wire', () => {
   test('a flushed script cache costs one round trip more, and nothing else', async () => {
     await using server = await RedisServer.start()
     const client = new Redis(server.port, '127.0.0.1')
-    const store = lockOn(client)
+    const store = lockOn(client, prefix)
     const turns: string[] = []
     const listening = store.listen('a', 'w', () => turns.push('w'))
     await listening.ready
@@ -199,7 +192,7 @@ describe('what goes over the wire', () => {
   test('L7: few commands run inside of the scripts of an uncontended lock', async () => {
     await using server = await RedisServer.start()
     const client = new Redis(server.port, '127.0.0.1')
-    const store = lockOn(client)
+    const store = lockOn(client, prefix)
     await store.acquire(['a'], claimOf('a'))
     await store.release(['a'], claimOf('a'))
     await client.config('RESETSTAT')
@@ -240,58 +233,6 @@ describe('what goes over the wire', () => {
     await eventually(async () => (await connections()) === 1)
   })
 })
-
-describe('a Cluster', () => {
-  test('L6: hears turns on sharded channels, in the slot of the lock', async () => {
-    await using cluster = await RedisCluster.start()
-    const client = new Cluster(cluster.addresses)
-    onTestFinished(() => client.disconnect())
-    const store = lockOn(client)
-    for (const key of ['a', 'b', '{c}d']) {
-      await store.acquire([key], claimOf('a'))
-      await store.acquire([key], claimOf('b'), { waiter: 'w' })
-      const turn = new Promise<void>((resolve) => {
-        const listening = store.listen(key, 'w', resolve)
-        void listening.ready.then(() => store.release([key], claimOf('a')))
-      })
-      await turn
-    }
-    const sharded = await Promise.all(
-      cluster.nodes.map((node) => node.command('PUBSUB', 'SHARDCHANNELS')),
-    )
-    expect(sharded.flat().length).toBe(3)
-  }, 30_000)
-
-  test('L14: that its client does not know of, as behind a proxy, refuses keys of different slots', async () => {
-    await using single = await RedisCluster.start({ masters: 1 })
-    const client = new Redis(single.addresses[0]?.port ?? 0, '127.0.0.1')
-    onTestFinished(() => client.disconnect())
-    const store = lockOn(client)
-    const apart: LockKeys = ['a', 'b']
-    store.check(apart)
-    await expect(store.acquire(apart, claimOf('a'))).rejects.toMatchObject({
-      code: 'configuration',
-    })
-    expect(() => store.check(apart)).toThrow('"a", "b"')
-    const together: LockKeys = ['{a}1', '{a}2']
-    store.check(together)
-    expect((await store.acquire(together, claimOf('a'))).state).toBe('granted')
-  }, 30_000)
-
-  test('L13: cannot be asked how many replicas have a lease', () => {
-    const client = new Cluster([{ port: 1, host: '127.0.0.1' }], { lazyConnect: true })
-    const store = redisStore(client)
-    expect(() => createLocker({ store, replicas: { min: 1, waitMs: 100 } })).toThrow(
-      ConfigurationError,
-    )
-  })
-})
-
-function lockOn(client: Redis | Cluster): LockStore {
-  const store: Store = redisStore(client, { prefix })
-  onTestFinished(() => store.close())
-  return store.lock as LockStore
-}
 
 async function fenceOf(store: LockStore, key: string): Promise<number> {
   const reply = await store.acquire([key], claimOf('x'))
