@@ -17,8 +17,13 @@ export interface Hold {
   readonly grant: TimedGrant
   readonly maxHoldMs: number
   readonly renews: boolean
-  /** Gives the lease back, and wakes who is next; whether it was still this owner's. */
-  giveBack(grant: TimedGrant): Promise<boolean>
+  readonly giver: Giver
+}
+
+/** Who granted the lease. */
+interface Giver {
+  /** Gives it back, and wakes who is next; whether it was still this owner's. */
+  giveBack(keys: LockKeys, grant: TimedGrant): Promise<boolean>
 }
 
 /** A lock that was granted, until it is released. */
@@ -81,10 +86,10 @@ export class Holding implements Lease {
 
   async #release(): Promise<'released' | 'already-lost'> {
     this.#renewal.stop()
-    const { grant, giveBack } = this.#hold
+    const { keys, grant, giver } = this.#hold
     const holdMs = performance.now() - grant.startedAt
     try {
-      const outcome = outcomeOf(await giveBack(grant))
+      const outcome = outcomeOf(await giver.giveBack(keys, grant))
       this.#report(holdMs, outcome)
       return outcome
     } catch (error) {

@@ -2,7 +2,7 @@ import type { Listening } from '../redis/messages.ts'
 import type { GuardedPort } from '../resilience/guarded-port.ts'
 import type { Caller } from './caller.ts'
 import { claimOrCleanUp, cleanUp, undoGrant } from './cleanup.ts'
-import { isOver, type TimedGrant } from './grant.ts'
+import { isOver, type TimedGrant, timed } from './grant.ts'
 import { Pacing } from './pacing.ts'
 import type { AcquireReply, LockClaim, LockStore, PassReply } from './store.ts'
 import { Turn } from './turn.ts'
@@ -106,7 +106,7 @@ export class Line {
     claimOrCleanUp(port, [this.#key], claim, place).then(
       (reply) => {
         if (reply.state === 'granted') this.#since = undefined
-        this.#heard(caller, { ...claim, startedAt }, reply)
+        this.#heard(caller, claim, startedAt, reply)
       },
       (error: unknown) => this.#failed(caller, error),
     )
@@ -129,7 +129,7 @@ export class Line {
       const reply = await port.ask('pass', ask)
       if (keepsTurn) this.#turn = turn.passed()
       else this.#since = undefined
-      this.#heard(next, { ...claim, startedAt }, reply.next)
+      this.#heard(next, claim, startedAt, reply.next)
       return reply.released
     } catch (error) {
       if (underWay !== NEVER_SENT)
@@ -152,14 +152,10 @@ export class Line {
     this.#timer = undefined
   }
 
-  #heard(
-    caller: Caller,
-    claim: LockClaim & Pick<TimedGrant, 'startedAt'>,
-    reply: AcquireReply,
-  ): void {
+  #heard(caller: Caller, claim: LockClaim, startedAt: number, reply: AcquireReply): void {
     this.#asking = false
     this.#isFailing = false
-    if (reply.state === 'granted') this.#granted(caller, { ...claim, fence: reply.fence })
+    if (reply.state === 'granted') this.#granted(caller, timed(claim, reply.fence, startedAt))
     else this.#held(reply)
   }
 

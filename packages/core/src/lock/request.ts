@@ -34,6 +34,7 @@ export function checkKey(owner: string, key: unknown): string {
 
 /** @throws ConfigurationError (`configuration`) */
 export function checkAcquire(owner: string, options: AcquireOptions): CheckedAcquire {
+  if (options === NO_OPTIONS) return PLAIN
   const { waitMs = 0, signal, metadata } = checkOptions(owner, options, rules)
   return { waitMs, signal, metadata: metadata === undefined ? '' : toJson(owner, metadata) }
 }
@@ -44,6 +45,11 @@ function isKey(key: unknown): key is string {
 
 const A_KEY = 'a non-empty string'
 const EXPECTED = `${A_KEY}, or an array of such`
+
+/** Stands for options that were left out, which need no look. */
+export const NO_OPTIONS: AcquireOptions = {}
+
+const PLAIN: CheckedAcquire = { waitMs: 0, signal: undefined, metadata: '' }
 
 /** Longer timers fire at once. */
 const LONGEST_WAIT_MS = 2_147_483_647

@@ -11,7 +11,7 @@ import { Lines } from './lines.ts'
 import type { AcquireOptions, Locker, LockerOptions, LockState } from './locker.ts'
 import { poll } from './polling.ts'
 import { Replicas } from './replicas.ts'
-import { checkAcquire, checkKey, checkKeys } from './request.ts'
+import { checkAcquire, checkKey, checkKeys, NO_OPTIONS } from './request.ts'
 import { takeSeveral } from './several.ts'
 import type { LockKeys } from './store.ts'
 import { takeOnce } from './taking.ts'
@@ -41,13 +41,13 @@ export class StoredLocker implements Locker {
     this.#leaseMs = Math.min(options.leaseMs, options.maxHoldMs)
   }
 
-  async acquire(key: string | readonly string[], options: AcquireOptions = {}): Promise<Lease> {
+  acquire(key: string | readonly string[], options: AcquireOptions = NO_OPTIONS): Promise<Lease> {
     return this.#acquire('acquire', key, options, this.#options.renew ?? false)
   }
 
   async tryAcquire(
     key: string | readonly string[],
-    options: Omit<AcquireOptions, 'waitMs'> = {},
+    options: Omit<AcquireOptions, 'waitMs'> = NO_OPTIONS,
   ): Promise<Lease | undefined> {
     const taken = await this.#take('tryAcquire', key, options, this.#options.renew ?? false)
     return taken instanceof Holding ? taken : undefined
@@ -80,11 +80,9 @@ export class StoredLocker implements Locker {
     options: AcquireOptions,
     renews: boolean,
   ): Promise<Holding> {
-    const startedAt = performance.now()
     const taken = await this.#take(owner, key, options, renews)
     if (taken instanceof Holding) return taken
-    const waitedMs = Math.round(performance.now() - startedAt)
-    throw new LockTimeoutError(key, waitedMs, Math.ceil(taken.leftMs))
+    throw new LockTimeoutError(key, Math.round(taken.waitedMs), Math.ceil(taken.leftMs))
   }
 
   async #take(
@@ -92,7 +90,7 @@ export class StoredLocker implements Locker {
     key: string | readonly string[],
     options: AcquireOptions,
     renews: boolean,
-  ): Promise<Holding | { readonly leftMs: number }> {
+  ): Promise<Holding | Refusal> {
     const keys = checkKeys(owner, key)
     const { waitMs, signal, metadata } = checkAcquire(owner, options)
     signal?.throwIfAborted()
@@ -100,21 +98,24 @@ export class StoredLocker implements Locker {
     const claim = { token: newToken(), leaseMs: this.#leaseMs, metadata }
     const startedAt = performance.now()
     const taken = await this.#wait(keys, { port: this.#port, claim, waitMs, signal })
-    const waitedMs = performance.now() - startedAt
-    if (!('fence' in taken)) {
-      emit('sluice:lock', () => ({ type: 'timed-out', keyHash: hashKeys(keys), waitedMs }))
-      return taken
-    }
-    const holding = this.#hold(key, keys, taken, renews)
-    await this.#replicas?.confirm(holding)
-    const { fence } = taken
+    if (!('fence' in taken)) return this.#refused(keys, taken.leftMs, startedAt)
+    const { maxHoldMs } = this.#options
+    const hold = { port: this.#port, key, keys, grant: taken, maxHoldMs, renews, giver: this }
+    const holding = new Holding(hold)
+    if (this.#replicas) await this.#replicas.confirm(holding)
     emit('sluice:lock', () => ({
       type: 'acquired',
       keyHash: hashKeys(keys),
-      fence,
-      waitMs: waitedMs,
+      fence: taken.fence,
+      waitMs: performance.now() - startedAt,
     }))
     return holding
+  }
+
+  #refused(keys: LockKeys, leftMs: number, startedAt: number): Refusal {
+    const waitedMs = performance.now() - startedAt
+    emit('sluice:lock', () => ({ type: 'timed-out', keyHash: hashKeys(keys), waitedMs }))
+    return { leftMs, waitedMs }
   }
 
   #wait(keys: LockKeys, wait: Wait): Promise<Taken> {
@@ -123,18 +124,8 @@ export class StoredLocker implements Locker {
     return keys.length > 1 ? takeSeveral(this.#lines, keys, wait) : this.#lines.wait(keys[0], wait)
   }
 
-  #hold(
-    key: string | readonly string[],
-    keys: LockKeys,
-    grant: TimedGrant,
-    renews: boolean,
-  ): Holding {
-    const { maxHoldMs } = this.#options
-    const giveBack = (given: TimedGrant) => this.#giveBack(keys, given)
-    return new Holding({ port: this.#port, key, keys, grant, maxHoldMs, renews, giveBack })
-  }
-
-  async #giveBack(keys: LockKeys, grant: TimedGrant): Promise<boolean> {
+  /** For the leases that it made. */
+  async giveBack(keys: LockKeys, grant: TimedGrant): Promise<boolean> {
     const lines = this.#lines
     if (lines && keys.length === 1) return lines.release(keys[0], this.#port, grant)
     const quiet = lines === undefined
@@ -144,4 +135,9 @@ export class StoredLocker implements Locker {
       for (const key of keys) lines?.freed(key)
     }
   }
+}
+
+interface Refusal {
+  readonly leftMs: number
+  readonly waitedMs: number
 }

@@ -1,6 +1,6 @@
 import { type Taken, tooLate, type Wait } from './caller.ts'
 import { claimOrCleanUp, undoGrant } from './cleanup.ts'
-import { isOver } from './grant.ts'
+import { isOver, timed } from './grant.ts'
 import type { LockKeys } from './store.ts'
 
 /** One attempt, which waits for nobody. */
@@ -11,7 +11,7 @@ export async function takeOnce(
   const startedAt = performance.now()
   const reply = await claimOrCleanUp(port, keys, claim, undefined, signal)
   if (reply.state === 'held') return { leftMs: reply.leftMs }
-  const grant = { ...claim, fence: reply.fence, startedAt }
+  const grant = timed(claim, reply.fence, startedAt)
   if (!isOver(grant)) return grant
   undoGrant(port, keys, claim)
   throw tooLate()
