@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { LeaseLostError } from '@sluice/express'
+import { LeaseLostError, memoryStore } from '@sluice/express'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { RawClient } from './idempotency/raw-client.ts'
@@ -95,44 +95,6 @@ describe.concurrent.each(matrix)('%s', (_name, guard, framework, backend) => {
     },
   )
 
-  it('L15: with renew, the default, the lease lasts as long as the handler is at work', async () => {
-    const stage = new Stage()
-    await using app = await serving({ leaseMs: 400, handler: stage.handler })
-    const first = app.site.ask()
-    await stage.began()
-    const { fence } = (await app.inspect()) ?? {}
-    await eventually(async () => Number((await app.inspect())?.heldMs) > 900)
-    expect((await app.site.ask()).status).toBe(423)
-    expect(await app.inspect()).toMatchObject({ fence })
-    stage.go()
-    expect((await first).status).toBe(200)
-    await app.isFree()
-  })
-
-  it.each([
-    ['without renew', { leaseMs: 300, renew: false }, 'silence'],
-    ['at maxHoldMs', { leaseMs: 300, maxHoldMs: 450 }, 'max-hold'],
-  ] as const)(
-    'L15, L16: a lease that is lost %s aborts the signal of the handler, and nothing else',
-    async (_name, options, reason) => {
-      await using app = await serving({
-        ...options,
-        handler: async (turn) => {
-          const { signal } = turn.lease ?? {}
-          if (signal && !signal.aborted) await once(signal, 'abort')
-          turn.json({
-            reason: signal?.reason.reason,
-            isOurs: signal?.reason instanceof LeaseLostError,
-          })
-        },
-      })
-      const reply = await app.site.ask()
-      expect(reply.status).toBe(200)
-      expect(JSON.parse(reply.body)).toEqual({ reason, isOurs: true })
-      await app.isFree()
-    },
-  )
-
   if (guard !== 'lock') {
     it('L15: is held while the promise of the handler is pending, whatever the response does', async () => {
       const stage = new Stage()
@@ -175,6 +137,54 @@ describe.concurrent.each(matrix)('%s', (_name, guard, framework, backend) => {
       await eventually(() => expect(app.results).toEqual([undefined, 'receipt']))
     })
   }
+})
+
+const inMemory = matrix.filter(([name]) => name.endsWith('memory'))
+
+describe.concurrent.each(inMemory)('%s', (_name, guard, framework) => {
+  async function serving(locked: Partial<Locked> & Pick<Locked, 'handler'>) {
+    const store = memoryStore()
+    const app = await framework.serve({ routes: { '/': { guard, key: 'k', store, ...locked } } })
+    return { ...app, ...watcher(store) }
+  }
+
+  it('L15: with renew, the default, the lease lasts as long as the handler is at work', async () => {
+    const stage = new Stage()
+    await using app = await serving({ leaseMs: 1000, handler: stage.handler })
+    const first = app.site.ask()
+    await stage.began()
+    const { fence } = (await app.inspect()) ?? {}
+    await eventually(async () => Number((await app.inspect())?.heldMs) > 2200)
+    expect((await app.site.ask()).status).toBe(423)
+    expect(await app.inspect()).toMatchObject({ fence })
+    stage.go()
+    expect((await first).status).toBe(200)
+    await app.isFree()
+  })
+
+  it.each([
+    ['without renew', { leaseMs: 800, renew: false }, 'silence'],
+    ['at maxHoldMs', { leaseMs: 800, maxHoldMs: 1200 }, 'max-hold'],
+  ] as const)(
+    'L15, L16: a lease that is lost %s aborts the signal of the handler, and nothing else',
+    async (_name, options, reason) => {
+      await using app = await serving({
+        ...options,
+        handler: async (turn) => {
+          const { signal } = turn.lease ?? {}
+          if (signal && !signal.aborted) await once(signal, 'abort')
+          turn.json({
+            reason: signal?.reason.reason,
+            isOurs: signal?.reason instanceof LeaseLostError,
+          })
+        },
+      })
+      const reply = await app.site.ask()
+      expect(reply.status).toBe(200)
+      expect(JSON.parse(reply.body)).toEqual({ reason, isOurs: true })
+      await app.isFree()
+    },
+  )
 })
 
 describe.concurrent.each(places)('%s', (_name, framework, backend) => {
@@ -248,16 +258,16 @@ describe.concurrent.each(places)('%s', (_name, framework, backend) => {
 
     it('L15: a handler that returns nothing and never answers holds it until maxHoldMs', async () => {
       const signals: (AbortSignal | undefined)[] = []
-      const maxHoldMs = 900
+      const maxHoldMs = 1600
       await using app = await locked((turn) => turn.raw(() => signals.push(turn.lease?.signal)), {
-        leaseMs: 400,
+        leaseMs: 800,
         maxHoldMs,
       })
       await using client = await RawClient.to(app.site)
       client.post(undefined)
       await eventually(() => signals.length === 1)
       await client.leave()
-      await eventually(async () => Number((await app.inspect())?.heldMs) > 450)
+      await eventually(async () => Number((await app.inspect())?.heldMs) > 900)
       expect((await app.site.ask()).status).toBe(423)
       await app.isFree()
       const lost = { code: 'lease-lost', reason: 'max-hold' }
@@ -271,7 +281,7 @@ describe.concurrent.each(places)('%s', (_name, framework, backend) => {
       const stage = new Stage()
       await using app = await serving({
         '/': { guard: 'lock', key: 'k', handler: (_turn, next) => next() },
-        '/in': { guard, key: ['k', 'j'], waitMs: 60, handler: stage.handler },
+        '/in': { guard, key: ['k', 'j'], waitMs: 1000, handler: stage.handler },
       })
       expect((await app.site.ask('/in')).status).toBe(423)
       expect(stage.begun).toBe(0)

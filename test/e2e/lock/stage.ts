@@ -37,10 +37,11 @@ export class Stage {
   }
 }
 
-/** Looks at the keys of a store, by default that of the process: who holds them, and how many stand in line. */
+/** Looks at the keys of a store, by default that of the process: who holds them, how many stand in line; or holds one. */
 export function watcher(store?: Store) {
   const locker = createLocker({ store })
   return {
+    hold: (key = 'k') => locker.acquire(key),
     inspect: (key = 'k') => locker.inspect(key),
     isFree: (key = 'k') => eventually(async () => (await locker.inspect(key)) === undefined),
     hasWaiters: (waiters: number, key = 'k') =>
