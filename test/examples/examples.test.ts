@@ -88,6 +88,12 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   'lock-fence.ts': ['POST /orders/7/pay 201', 'POST /orders/7/pay 409', "[ { paid_by: 'ben' } ]"],
   'lock-koa.ts': ['20 transfers, at most 1 at a time'],
+  'lock-library.ts': [
+    'ann has 110\nbob has 5\ntrue already-lost\nrefused: bob came too late\nbob has 5\n',
+    'ann has 104, bob has 11',
+    'two: not my turn',
+    'lock-timeout',
+  ],
   'login-refund.ts': [
     '200  RateLimit: "attempts"',
     '401  RateLimit: "attempts";r=0',
