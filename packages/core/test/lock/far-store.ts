@@ -29,6 +29,10 @@ export type Fate =
   | 'loses its request'
   /** It happens when `until` does, and is answered then. */
   | { readonly until: Promise<void> }
+  /** It happens now, and is answered then. */
+  | { readonly answered: Promise<void> }
+  /** It happens now, and its client sends it again then. */
+  | { readonly again: Promise<void> }
 
 /** A server's memory, on which the stores of several processes work. */
 export function server(): MemoryLockStore {
@@ -120,10 +124,23 @@ export class FarStore implements LockStore {
     const fate = this.#fates.get(operation)?.shift() ?? this.broken
     if (fate === undefined) return ask()
     if (fate === 'fails') throw new Error('the connection broke')
-    if (fate === 'loses its reply') await ask()
-    if (typeof fate !== 'object') return new Promise(() => {})
-    await fate.until
-    return ask()
+    const reply = fate === 'loses its request' ? undefined : await this.#asked(fate, ask)
+    return reply === undefined ? new Promise(() => {}) : reply.value
+  }
+
+  async #asked<T>(fate: Fate, ask: () => Promise<T>): Promise<{ value: T } | undefined> {
+    if (typeof fate === 'object' && 'until' in fate) {
+      await fate.until
+      return { value: await ask() }
+    }
+    const value = await ask()
+    if (typeof fate !== 'object') return undefined
+    if ('answered' in fate) {
+      await fate.answered
+      return { value }
+    }
+    await fate.again
+    return { value: await ask() }
   }
 }
 

@@ -173,6 +173,30 @@ describe('several processes', () => {
     expect(log).toEqual(['deaf'])
   })
 
+  test('L6: a call that comes before an older answer is not forgotten', async () => {
+    const holder = process()
+    const waiting = process()
+    const lease = await store(holder, 60_000).acquire('k')
+    const log: string[] = []
+    const wait = hold(waiting.locker, 'first', log)
+    await pass(10)
+    let answer = (): void => {}
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    waiting.store.next('acquire', { answered })
+    const asked = waiting.store.count('acquire')
+    for (let ms = 0; waiting.store.count('acquire') === asked && ms < 5000; ms += 10) await pass(10)
+    expect(waiting.store.count('acquire')).toBe(asked + 1)
+    // It does not know yet that the key was held when it asked.
+    await lease.release()
+    answer()
+    await pass(1)
+    expect(log).toEqual(['first'])
+    await pass(100)
+    await wait
+  })
+
   test('L6: a process that died in line is passed over', async () => {
     const holder = process()
     const dead = process()
@@ -306,6 +330,22 @@ describe('a line whose store fails', () => {
     await pass(5000)
     await wait
     expect(log).toEqual(['patient'])
+  })
+
+  test('L6, L11: tells those who come then, at the next attempt', async () => {
+    const holder = process()
+    const waiting = process()
+    await store(holder, 60_000).acquire('k')
+    const patient = waiting.locker.acquire('k', { waitMs: 20_000 })
+    patient.catch(() => {})
+    await pass(100)
+    waiting.store.broken = 'fails'
+    await pass(5000)
+    const told = vi.fn()
+    waiting.locker.acquire('k', { waitMs: 15_000 }).catch(told)
+    await pass(1000)
+    expect(told).toHaveBeenCalledWith(expect.objectContaining({ code: 'store-unavailable' }))
+    await pass(20_000)
   })
 
   test('L6: says at the end of the wait that the last answer is missing', async () => {

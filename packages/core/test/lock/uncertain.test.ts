@@ -69,6 +69,33 @@ describe.each([0, 5000])('an acquire with an uncertain outcome (waitMs: %d)', (w
     expect(cleanedUp()).toEqual([expect.objectContaining({ outcome: 'released' })])
   })
 
+  test('L3: that its client sends again, after it was undone, is undone again', async () => {
+    const again = new Promise<void>((resolve) => setTimeout(resolve, 1000))
+    store.next('acquire', { again })
+    await acquireInVain(waitMs)
+    await pass(10)
+    expect(await holder()).toBeUndefined()
+    await pass(1000)
+    expect(await holder()).toBeUndefined()
+    expect(store.count('release')).toBe(2)
+    await pass(10 * LEASE_MS)
+    expect(store.count('release')).toBe(2)
+    expect(cleanedUp()).toEqual([expect.objectContaining({ outcome: 'released' })])
+  })
+
+  test('L3: that its store refused in the end needs no more attempts', async () => {
+    await using lease = await store.locker({ leaseMs: 60_000 }).acquire('k')
+    const answered = new Promise<void>((resolve) => setTimeout(resolve, 1000))
+    store.next('acquire', { answered })
+    await acquireInVain(waitMs)
+    await pass(1000)
+    const releases = store.count('release')
+    await pass(10_000)
+    expect(store.count('release')).toBe(releases)
+    expect(cleanedUp()).toEqual([expect.objectContaining({ outcome: 'not-held' })])
+    expect((await holder())?.fence).toBe(lease.fence)
+  })
+
   test('L3: that arrives after its connection broke is undone too', async () => {
     store.next('acquire', 'fails')
     await acquireInVain(waitMs)
