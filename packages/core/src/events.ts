@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Channel, channel } from 'node:diagnostics_channel'
+import type { DelayEvent } from './delay/event.ts'
 import { ConfigurationError } from './errors.ts'
 import type { IdempotencyEvent } from './idempotency/event.ts'
 import type { Decision } from './rate-limit/decision.ts'
@@ -44,6 +45,7 @@ export type StoreEvent =
 export interface SluiceChannels {
   readonly 'sluice:rate-limit': RateLimitEvent | RefundFailedEvent | ProxyEvent
   readonly 'sluice:idempotency': IdempotencyEvent
+  readonly 'sluice:delay': DelayEvent
   readonly 'sluice:store': StoreEvent
 }
 
@@ -87,5 +89,6 @@ export function emit<Name extends keyof SluiceChannels>(
 const channels: { readonly [Name in keyof SluiceChannels]: Channel } = {
   'sluice:rate-limit': channel('sluice:rate-limit'),
   'sluice:idempotency': channel('sluice:idempotency'),
+  'sluice:delay': channel('sluice:delay'),
   'sluice:store': channel('sluice:store'),
 }

@@ -1,3 +1,4 @@
+import { MemoryDelayStore } from './delay/memory-store.ts'
 import { MemoryIdempotencyStore } from './idempotency/memory-store.ts'
 import { callback, checkOptions, integer, withDefaults } from './options.ts'
 import { MemoryRateLimitStore } from './rate-limit/memory-store.ts'
@@ -7,7 +8,8 @@ import type { Store } from './store.ts'
 export interface MemoryStoreOptions {
   /**
    * Kept at most, by each capability: an integer from 1 to 10,000,000; default 100,000. Rate limiting (a subject and a
-   * policy each) then forgets whoever was idle longest; idempotency refuses new keys and forgets nothing.
+   * policy each) then forgets whoever was idle longest; idempotency refuses new keys, delay queues refuse new tasks,
+   * and both forget nothing.
    */
   readonly maxKeys?: number | undefined
   /** The clock, in milliseconds, never going back; default the process's monotonic clock. For tests. */
@@ -39,6 +41,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   return {
     rateLimit,
     idempotency,
+    delay: new MemoryDelayStore({ maxKeys, now }),
     close: async () => {
       rateLimit.close()
       idempotency.close()

@@ -1,3 +1,4 @@
+import { RedisDelayStore } from './delay/redis-store.ts'
 import { ConfigurationError } from './errors.ts'
 import { RedisIdempotencyStore } from './idempotency/redis-store.ts'
 import { checkOptions } from './options.ts'
@@ -56,6 +57,7 @@ export function redisStore(
   return {
     rateLimit,
     idempotency,
+    delay: new RedisDelayStore(redis, messages, prefix),
     circuit,
     close: async () => {
       rateLimit.close()
@@ -75,6 +77,9 @@ function severalMasters(): Store {
     },
     get idempotency(): never {
       throw needsOneMaster('idempotency')
+    },
+    get delay(): never {
+      throw needsOneMaster('delay')
     },
     close: async () => {},
   }

@@ -39,6 +39,9 @@ describe('an error of Sluice', () => {
         case 'lease-lost':
         case 'idempotency-body-not-captured':
         case 'release-too-late':
+        case 'queue-full':
+        case 'payload-too-large':
+        case 'worker-closed':
           return error.message
       }
     }

@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from '../errors.ts'
-import { type Expiring, ExpiryHeap } from './expiry-heap.ts'
+import { type Expiring, ExpiryHeap } from '../expiry-heap.ts'
 
 /**
  * A map of at most `maxKeys` records. A full one refuses new keys: to drop a claim or a result that has not expired

@@ -44,6 +44,16 @@ export class Renewal {
     clearTimeout(this.#timer)
   }
 
+  /** Prolongs the lease now. @returns whether it was still this owner's; rejects when nobody knows. */
+  async renew(): Promise<boolean> {
+    const sentAt = performance.now()
+    const renewed = await this.#options.renew()
+    if (this.#stopped) return renewed
+    if (renewed) this.#schedule(sentAt, true)
+    else this.#lose('taken')
+    return renewed
+  }
+
   get #silentAt(): number {
     return this.#endsAt - this.#options.leaseMs / 10
   }
