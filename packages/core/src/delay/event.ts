@@ -1,3 +1,4 @@
+import type { LeaseLostError } from '../errors.ts'
 import type { RunEnd, SettleTaskReply } from './store.ts'
 import type { TaskError } from './task.ts'
 
@@ -41,7 +42,7 @@ export interface TaskDiedEvent extends AboutRun {
 export interface TaskLostEvent extends AboutRun {
   readonly type: 'lease-lost'
   /** `silence`: no renewal got through; `taken`: the store says that the run has ended. */
-  readonly reason: 'silence' | 'taken' | 'max-run'
+  readonly reason: LeaseLostError['reason']
 }
 
 /** `sluice:delay`: a task was handed back for others to run at once. */

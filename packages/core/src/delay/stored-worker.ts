@@ -91,14 +91,19 @@ export class StoredWorker<T> implements Worker {
 
   #turn(): void {
     if (this.#isClosed || this.#claiming !== undefined) return
-    const room = Math.min(this.#concurrency - this.#running.size, LARGEST_CLAIM)
+    const room = this.#concurrency - this.#running.size
     if (room === 0) this.#alarm.clear()
     else if (performance.now() < this.#claimAt) this.#alarm.set(this.#claimAt)
     else
-      this.#claiming = this.#claim(room).finally(() => {
+      this.#claiming = this.#claim(Math.min(room, this.#largestClaim)).finally(() => {
         this.#claiming = undefined
         this.#turn()
       })
+  }
+
+  /** A reply of many long payloads may be what came too late: then ask for less, and get at least that. */
+  get #largestClaim(): number {
+    return Math.max(1, Math.floor(LARGEST_CLAIM / 2 ** this.#failures))
   }
 
   async #claim(max: number): Promise<void> {

@@ -1,6 +1,7 @@
 /** One run of a task, as its handler sees it. */
 export interface Task<T> {
   readonly id: string
+  /** What JSON made of what was scheduled: a Date is a string, say. */
   readonly payload: T
   /** 1 at first; more says that an earlier run failed, or fell silent and may have done its work. */
   readonly attempt: number

@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   createDelayQueue,
@@ -48,6 +52,16 @@ function work(queue: ReturnType<typeof queueOn>, handler: TaskHandler<unknown>):
 const until = (check: () => boolean) => vi.waitUntil(check, { timeout: 10_000, interval: 5 })
 
 const types = () => events.map(({ type }) => type)
+
+describe('a process with a worker', () => {
+  test('D5: lives until its worker is closed, and ends then', async () => {
+    const script = fileURLToPath(new URL('children/one-task.ts', import.meta.url))
+    const child = spawn(process.execPath, ['--import', 'tsx', script])
+    const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+    expect(printed).toBe('ran late\n')
+    expect(code).toBe(0)
+  }, 20_000)
+})
 
 describe('a worker that is told nothing', () => {
   const deaf = (): Partial<DelayStore> => ({
@@ -147,6 +161,23 @@ describe('a claim', () => {
     await until(() => attempts.length === 1)
     expect(attempts).toEqual([1])
     expect(events[0]).toMatchObject({ type: 'returned', reason: 'late', attempted: false })
+  })
+
+  test('D4: that fails is followed by smaller ones, until one gets through', async () => {
+    const asked: number[] = []
+    const store = distantStore((real) => ({
+      claim: (queue, claim) => {
+        asked.push(claim.max)
+        // Too much for the line, from here on.
+        return claim.max > 20 ? Promise.reject(new Error('late')) : real.claim(queue, claim)
+      },
+    }))
+    const queue = queueOn(store)
+    await queue.schedule('a', 0, { delayMs: 0 })
+    const ran: string[] = []
+    workers.push(queue.work(({ id }) => ran.push(id), { concurrency: 300 }))
+    await until(() => ran.length === 1)
+    expect(asked.slice(0, 4)).toEqual([100, 50, 25, 12])
   })
 
   test('D4: under way when an earlier task comes is followed by another one', async () => {
