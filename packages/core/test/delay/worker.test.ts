@@ -236,7 +236,7 @@ describe('a run', () => {
   test.each(losses)('D5: is told when its visibility is lost: %s', async (reason, extend) => {
     const queue = queueOn(
       distantStore(() => ({ extend })),
-      { visibilityMs: 200 },
+      { visibilityMs: 1000 },
     )
     const { opened, open } = gate()
     const reasons: unknown[] = []
