@@ -17,6 +17,15 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   'cluster-sentinel.ts': ['This example needs servers.'],
   'custom-answer.ts': ['hello', '<h1>One moment</h1>', '{"error":"slow-down"'],
+  'delay-order-expiry.ts': [
+    'order-1: paid',
+    'placed again: exists',
+    'order-2: expired',
+    'order-2: too late',
+    'order-3: dead after 2 attempts: the warehouse did not answer (attempt 2)',
+    'order-3: expired',
+    'scheduled: 0',
+  ],
   'dynamic-policy.ts': [
     'GET /        429',
     'Ann buys the pro plan',

@@ -67,8 +67,8 @@ export class StoreUnavailableError extends SluiceError {
 }
 
 /**
- * Why the `signal` of an execution or of a lock's lease was aborted, or a lease could not be extended: somebody else
- * may own its key from now on, or soon. What has not been done yet should be left undone.
+ * Why the `signal` of an execution, of a lock's lease or of a task was aborted, or one of the last two could not be
+ * extended: somebody else may own it from now on, or soon. What has not been done yet should be left undone.
  *
  * @example
  * ```ts
@@ -188,6 +188,78 @@ export class ReleaseTooLateError extends SluiceError {
   }
 }
 
+/**
+ * `schedule()` would make more tasks wait than `maxPending` allows. Nothing was scheduled.
+ *
+ * @example
+ * ```ts
+ * import { QueueFullError } from '@sluice/core'
+ *
+ * function isOverload(error: unknown): boolean {
+ *   return error instanceof QueueFullError
+ * }
+ * ```
+ */
+export class QueueFullError extends SluiceError {
+  readonly code = 'queue-full'
+  /** The queue's name. */
+  readonly queue: string
+  readonly maxPending: number
+
+  constructor(queue: string, maxPending: number) {
+    super(`The queue ${JSON.stringify(queue)} is full: ${maxPending} tasks are waiting`)
+    this.queue = queue
+    this.maxPending = maxPending
+  }
+}
+
+/**
+ * The payload of a task is longer than `maxPayloadBytes` allows. Nothing was scheduled: store what is big elsewhere, and
+ * schedule where it is.
+ *
+ * @example
+ * ```ts
+ * import { PayloadTooLargeError } from '@sluice/core'
+ *
+ * function excessBytes(error: unknown): number {
+ *   return error instanceof PayloadTooLargeError ? error.bytes - error.maxPayloadBytes : 0
+ * }
+ * ```
+ */
+export class PayloadTooLargeError extends SluiceError {
+  readonly code = 'payload-too-large'
+  /** The length of the payload as JSON. */
+  readonly bytes: number
+  readonly maxPayloadBytes: number
+
+  constructor(bytes: number, maxPayloadBytes: number) {
+    super(`The payload must be at most ${maxPayloadBytes} bytes of JSON, but it is ${bytes}`)
+    this.bytes = bytes
+    this.maxPayloadBytes = maxPayloadBytes
+  }
+}
+
+/**
+ * Why the `signal` of a task was aborted: its worker was closed, the grace is over, and the task was handed back for
+ * others to run.
+ *
+ * @example
+ * ```ts
+ * import { type Task, WorkerClosedError } from '@sluice/core'
+ *
+ * function isShutdown({ signal }: Task<unknown>): boolean {
+ *   return signal.aborted && signal.reason instanceof WorkerClosedError
+ * }
+ * ```
+ */
+export class WorkerClosedError extends SluiceError {
+  readonly code = 'worker-closed'
+
+  constructor() {
+    super('The worker was closed before the handler was done')
+  }
+}
+
 /** Every error that Sluice throws, so that a `switch` on `code` narrows. */
 export type AnySluiceError =
   | ConfigurationError
@@ -196,6 +268,9 @@ export type AnySluiceError =
   | LockTimeoutError
   | IdempotencyBodyNotCapturedError
   | ReleaseTooLateError
+  | QueueFullError
+  | PayloadTooLargeError
+  | WorkerClosedError
 
 /** A short, harmless rendering of any value for a message. */
 function show(value: unknown): string {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Channel, channel } from 'node:diagnostics_channel'
+import type { DelayEvent } from './delay/event.ts'
 import { ConfigurationError } from './errors.ts'
 import type { IdempotencyEvent } from './idempotency/event.ts'
 import type { LockEvent } from './lock/event.ts'
@@ -46,6 +47,7 @@ export interface SluiceChannels {
   readonly 'sluice:rate-limit': RateLimitEvent | RefundFailedEvent | ProxyEvent
   readonly 'sluice:idempotency': IdempotencyEvent
   readonly 'sluice:lock': LockEvent
+  readonly 'sluice:delay': DelayEvent
   readonly 'sluice:store': StoreEvent
 }
 
@@ -90,5 +92,6 @@ const channels: { readonly [Name in keyof SluiceChannels]: Channel } = {
   'sluice:rate-limit': channel('sluice:rate-limit'),
   'sluice:idempotency': channel('sluice:idempotency'),
   'sluice:lock': channel('sluice:lock'),
+  'sluice:delay': channel('sluice:delay'),
   'sluice:store': channel('sluice:store'),
 }

@@ -1,3 +1,40 @@
+export type { Backoff, ExponentialBackoff } from './delay/backoff.ts'
+export type {
+  DelayEvent,
+  SettlingDelayedEvent,
+  SettlingRetriedEvent,
+  StaleRunEvent,
+  TaskAckedEvent,
+  TaskClaimedEvent,
+  TaskDiedEvent,
+  TaskLostEvent,
+  TaskRetriedEvent,
+  TaskReturnedEvent,
+} from './delay/event.ts'
+export {
+  createDelayQueue,
+  type DeadPage,
+  type DeadTasks,
+  type DelayQueue,
+  type DelayQueueOptions,
+  type ScheduleTime,
+} from './delay/queue.ts'
+export type {
+  ClaimedTask,
+  DelayStore,
+  Due,
+  ExpiredTask,
+  Hints,
+  NewTask,
+  RunEnd,
+  ScheduleReply,
+  SettleTaskReply,
+  StoredDeadTask,
+  TaskClaim,
+  TaskClaimReply,
+} from './delay/store.ts'
+export type { DeadTask, QueueStats, Task, TaskError, TaskHandler } from './delay/task.ts'
+export type { CloseOptions, Worker, WorkOptions } from './delay/worker.ts'
 export * from './errors.ts'
 export {
   hashKey,

@@ -1,3 +1,4 @@
+import { RedisDelayStore } from './delay/redis-store.ts'
 import { ConfigurationError } from './errors.ts'
 import { RedisIdempotencyStore } from './idempotency/redis-store.ts'
 import { RedisLockStore } from './lock/redis-store.ts'
@@ -62,6 +63,7 @@ export function redisStore(
     rateLimit,
     idempotency,
     lock,
+    delay: new RedisDelayStore(redis, messages, prefix),
     circuit,
     close: async () => {
       rateLimit.close()
@@ -94,6 +96,9 @@ function severalMasters(clients: readonly RedisClient[], prefix: string): Store 
     },
     get idempotency(): never {
       throw needsOneMaster('idempotency')
+    },
+    get delay(): never {
+      throw needsOneMaster('delay')
     },
     lock: new RedlockStore(nodes),
     close: async () => {

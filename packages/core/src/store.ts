@@ -1,3 +1,4 @@
+import type { DelayStore } from './delay/store.ts'
 import type { IdempotencyStore } from './idempotency/store.ts'
 import type { LockStore } from './lock/store.ts'
 import type { RateLimitStore } from './rate-limit/store.ts'
@@ -13,6 +14,8 @@ export interface Store {
   readonly idempotency?: IdempotencyStore
   /** Absent in a bundle that serves other capabilities alone. */
   readonly lock?: LockStore
+  /** Absent in a bundle that serves other capabilities alone. */
+  readonly delay?: DelayStore
   /** Shared by everything that uses this store; a store in the process needs none. */
   readonly circuit?: CircuitBreaker
   /** Ends the connections that the store itself opened, never the caller's client. */

@@ -40,6 +40,9 @@ describe('an error of Sluice', () => {
         case 'lock-timeout':
         case 'idempotency-body-not-captured':
         case 'release-too-late':
+        case 'queue-full':
+        case 'payload-too-large':
+        case 'worker-closed':
           return error.message
       }
     }

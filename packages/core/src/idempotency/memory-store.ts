@@ -1,5 +1,5 @@
-import { BoundedRecords } from './bounded-records.ts'
-import type { Expiring } from './expiry-heap.ts'
+import { BoundedRecords } from '../bounded-records.ts'
+import type { Expiring } from '../expiry-heap.ts'
 import type { IdempotencyRecord } from './record.ts'
 import type {
   Claim,

@@ -1,4 +1,4 @@
-import type { Expiring } from '../idempotency/expiry-heap.ts'
+import type { Expiring } from '../expiry-heap.ts'
 import { WaitingLine } from './memory-line.ts'
 
 /** A key that is held, or kept for somebody, or waited for. */

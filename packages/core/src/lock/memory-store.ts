@@ -1,4 +1,4 @@
-import { BoundedRecords } from '../idempotency/bounded-records.ts'
+import { BoundedRecords } from '../bounded-records.ts'
 import type { Listening } from '../redis/messages.ts'
 import { emptyLock, type Holder, type MemoryLock, ownFence } from './memory-lock.ts'
 import { MemoryTurns } from './memory-turns.ts'
