@@ -54,7 +54,7 @@ describe('the options of a queue', () => {
     const rateLimitOnly = { rateLimit: store.rateLimit, close: async () => {} }
     expect(() => queue({ store: rateLimitOnly })).toThrow('store')
     const client = { isCluster: false, call: async () => null, pipeline() {}, on() {}, off() {} }
-    const several = redisStore([client, client])
+    const several = redisStore([{ ...client }, { ...client }, client])
     expect(() => queue({ store: several })).toThrow('a store on one client')
   })
 
