@@ -3,7 +3,7 @@ import type { Express } from 'express'
 import { type Act, Mishap, type SharedRedis, type Stage } from '../act.ts'
 import { type ServerProcess, startServerProcess } from '../server-process.ts'
 import { explainStoreFailure } from '../store-failure.ts'
-import { draw, legend, summary } from './drawing.ts'
+import { draw, explanation, summary } from './drawing.ts'
 import { Ledger } from './ledger.ts'
 import type { End } from './payment.ts'
 import { Play } from './play.ts'
@@ -27,7 +27,7 @@ function mount(app: Express, store: Store): void {
 
 async function play(stage: Stage): Promise<void> {
   const { url, redis, terminal } = stage
-  terminal.print([redis ? FREEZES : SLEEPS, legend(terminal), ''])
+  terminal.print([redis ? FREEZES : SLEEPS, explanation(terminal), ''])
   const tills = redis ? await startTills(redis, url) : []
   try {
     const played = new Play(ledger, tills.length > 0 ? tills.map((till) => till.url) : [url])
