@@ -117,7 +117,8 @@ export function withLock(
 
 /**
  * {@link withLock} as a standard decorator for methods of controllers, called with `(req, res)` or `(req, res, next)`.
- * The method then returns a promise. With `next`, what it throws goes there; without, the promise rejects.
+ * The method then returns a promise. With `next`, as Express 4 needs it, what it throws goes there; without, the promise
+ * rejects.
  *
  * @throws ConfigurationError (`configuration`) as `withLock` does; and when it is applied as a legacy decorator
  * (`experimentalDecorators`), or to what is no method, as soon as the class is defined.
@@ -134,7 +135,7 @@ export function withLock(
  * }
  *
  * const orders = new Orders()
- * express().post('/orders/:id/pay', (req, res, next) => orders.pay(req, res, next))
+ * express().post('/orders/:id/pay', (req, res) => orders.pay(req, res))
  * ```
  */
 export function Locked(key: LockKey, options: LockOptions = {}): LockedDecorator {
