@@ -56,6 +56,21 @@ describe.each([3, 5])('%i independent masters', (count) => {
     expect(await view.lock.release([key], claim('a'))).toBe(false)
   })
 
+  test('L12: a slow master whose clock is ahead takes on the fence on which the others agreed', async () => {
+    const skewed = await masters.join((client, index) => ahead(client, index, new Set()))
+    skewed.links.at(-1)?.delayReplies(100)
+    const first = await skewed.lock.acquire([key], claim('a'))
+    if (first.state !== 'granted') throw new Error(first.state)
+    await eventually(async () =>
+      String(await masters.servers.at(-1)?.command('GET', `sluice:lock:{${key}}`)).includes(
+        ` ${first.fence}@`,
+      ),
+    )
+    await heal(skewed)
+    expect(await skewed.lock.acquire([key], claim('a'))).toEqual(first)
+    expect(await skewed.lock.release([key], claim('a'))).toBe(true)
+  })
+
   test('L14: grant several keys with one fence, or none', async () => {
     const both = [`${key}a`, `${key}b`]
     const single = await locker().acquire(both[1] as string)
