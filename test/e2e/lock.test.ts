@@ -312,7 +312,7 @@ describe.concurrent.each(frameworks)('$name', (framework) => {
       await asked
       await client.leave()
       await left
-      slow.go()
+      await slow.go()
       await watcher(slow.store).isFree()
       const next = app.site.ask()
       await stage.began()
