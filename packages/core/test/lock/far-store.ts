@@ -144,6 +144,6 @@ export class FarStore implements LockStore {
   }
 }
 
-export function bundle(lock: LockStore): Store {
+function bundle(lock: LockStore): Store {
   return { ...memoryStore(), lock }
 }

@@ -96,6 +96,16 @@ describe('a lease that is not renewed', () => {
     expect(store.count('extend')).toBe(0)
   })
 
+  test('L5: counts from before an extension was sent, not from its answer', async () => {
+    const lease = await store.locker({ leaseMs: LEASE_MS }).acquire('k')
+    const answered = new Promise<void>((resolve) => setTimeout(resolve, 200))
+    store.next('extend', { answered })
+    const extended = lease.extend()
+    await pass(200)
+    await extended
+    expect(lease.remainingMs()).toBeCloseTo(LEASE_MS - 200)
+  })
+
   test('L8: does not get longer by an extension of which nobody knows', async () => {
     const lease = await store.locker({ leaseMs: LEASE_MS, timeoutMs: 100 }).acquire('k')
     store.next('extend', 'loses its reply')

@@ -147,6 +147,22 @@ describe('several keys at once', () => {
     expect(done).toBe(15)
   })
 
+  test('L6: make room at once for who just came for one of them', async () => {
+    const other = new FarStore(memory).locker()
+    const b = await other.acquire('b')
+    const locker = store.locker()
+    const gathered = locker.acquire(['a', 'b'], { waitMs: 5000 })
+    await pass(1)
+    await b.release()
+    await pass(1)
+    const lease = await gathered
+    const wait = locker.acquire('a', { waitMs: 5000 })
+    await lease.release()
+    await pass(1)
+    expect(store.calls.at(-1)).toBe('acquire')
+    expect((await wait).fence).toBeGreaterThan(lease.fence)
+  })
+
   test('L6: wake who waits for one of them', async () => {
     const locker = store.locker()
     const lease = await locker.acquire(['a', 'b'], { waitMs: 100 })
