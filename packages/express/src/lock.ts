@@ -27,7 +27,8 @@ export type LockedRequest<Req extends IncomingMessage = Request> = Req & { reado
 /**
  * Lets one request a key at a time go on to the handlers behind it, in Express 4 and 5. The key is held until the
  * response went out, or its connection closed, and a handler has ended the response: a client that leaves frees nothing
- * under a handler that is still at work, and a handler that never answers holds the key for `maxHoldMs`. Handlers find
+ * under a handler that is still at work, and one that never ends its response holds the key for `maxHoldMs` (one that
+ * sends a file or pipes a stream too, when its client breaks that off: `withLock` knows when it is done). Handlers find
  * `req.lease`.
  *
  * Who finds the key held for all of `waitMs` gets 423 and a problem document; while the store cannot be asked, 503.
