@@ -1,4 +1,4 @@
-import { LockTimeoutError } from '@sluice/core'
+import { ConfigurationError, LockTimeoutError } from '@sluice/core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { MemoryLockStore } from '../../src/lock/memory-store.ts'
 import { FarStore, server } from './far-store.ts'
@@ -121,6 +121,16 @@ describe('several keys at once', () => {
     expect(await outcome).toMatchObject({ code: 'store-unavailable' })
     await pass(10)
     for (const key of ['a', 'b']) expect(await fenceOf(key)).toBeUndefined()
+  })
+
+  test('L14: that the store cannot take together are a wrong configuration, and no failure', async () => {
+    const wrong = new ConfigurationError('acquire', 'keys', ['a', 'b'], 'keys of one hash slot')
+    for (const waitMs of [0, 5000]) {
+      store.next('acquire', wrong)
+      await expect(store.locker().acquire(['a', 'b'], { waitMs })).rejects.toBe(wrong)
+    }
+    await pass(10_000)
+    expect(store.calls).toEqual(['acquire', 'acquire'])
   })
 
   test('L14: do not wait for each other, in whatever order they are named', async () => {
