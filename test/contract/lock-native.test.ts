@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import { type LockGrant, type LockStore, redisStore } from '@sluice/core'
+import { type LockGrant, type LockStore, redisStore, type Store } from '@sluice/core'
 import { Redis } from 'ioredis'
 import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { command, fields } from '../support/command.ts'
 import { eventually } from '../support/eventually.ts'
+import { RedisServer } from '../support/redis-server.ts'
 import { WithDeleteIfEqual } from './delete-if-equal.ts'
 import { claimOf } from './lock-store/locks-under-test.ts'
 
-const redis = new Redis(inject('redisPort'))
+const port = inject('redisPort')
+const redis = new Redis(port)
 beforeAll(() => () => redis.disconnect())
 
-describe.each(['DELEX', 'DELIFEQ'] as const)('L1: where the server has %s', (command) => {
+describe.each(['DELEX', 'DELIFEQ'] as const)('L1: where the server has %s', (name) => {
   test('it releases for those that poll, with a value as it stands there', async () => {
-    const client = new WithDeleteIfEqual(redis, command)
+    const client = new WithDeleteIfEqual(redis, name)
     const store = await settled(client)
     for (const metadata of ['', '"ü"', '{"a":" "}']) {
       const { used, scripts } = client
@@ -24,7 +27,7 @@ describe.each(['DELEX', 'DELIFEQ'] as const)('L1: where the server has %s', (com
   })
 
   test('it deletes no lock of another owner', async () => {
-    const store = await settled(new WithDeleteIfEqual(redis, command))
+    const store = await settled(new WithDeleteIfEqual(redis, name))
     const lost = await grantOf(store, 'a')
     await store.release(['k'], lost)
     const { fence } = await grantOf(store, 'b')
@@ -33,7 +36,7 @@ describe.each(['DELEX', 'DELIFEQ'] as const)('L1: where the server has %s', (com
   })
 
   test('somebody who stands in line is woken all the same', async () => {
-    const client = new WithDeleteIfEqual(redis, command)
+    const client = new WithDeleteIfEqual(redis, name)
     const store = await settled(client)
     const grant = await grantOf(store, 'a')
     expect((await store.acquire(['k'], claimOf('b'), { waiter: 'w' })).state).toBe('held')
@@ -43,7 +46,7 @@ describe.each(['DELEX', 'DELIFEQ'] as const)('L1: where the server has %s', (com
   })
 
   test('scripts release for those that stand in line, and several locks', async () => {
-    const client = new WithDeleteIfEqual(redis, command)
+    const client = new WithDeleteIfEqual(redis, name)
     const store = await settled(client)
     const { used } = client
     expect(await store.release(['k'], await grantOf(store, 'a'))).toBe(true)
@@ -53,7 +56,7 @@ describe.each(['DELEX', 'DELIFEQ'] as const)('L1: where the server has %s', (com
   })
 
   test('a grant whose fence is ahead of the clock is released all the same', async () => {
-    const client = new WithDeleteIfEqual(redis, command)
+    const client = new WithDeleteIfEqual(redis, name)
     const prefix = randomUUID()
     const store = await settled(client, prefix)
     await redis.set(`${prefix}:lock:{k}f`, String(Date.now() * 1000 + 3_600_000_000), 'PX', 10_000)
@@ -75,7 +78,7 @@ describe.each(['DELEX', 'DELIFEQ'] as const)('L1: where the server has %s', (com
       },
     ],
   ])('where it replies with %s, scripts release', async (_, shape) => {
-    const client = new WithDeleteIfEqual(redis, command)
+    const client = new WithDeleteIfEqual(redis, name)
     client.shape = shape
     const store = storeOn(client)
     for (let round = 0; round < 10; round++)
@@ -84,7 +87,7 @@ describe.each(['DELEX', 'DELIFEQ'] as const)('L1: where the server has %s', (com
   })
 
   test('a server that loses it, as after a failover, is asked by script in the same call', async () => {
-    const client = new WithDeleteIfEqual(redis, command)
+    const client = new WithDeleteIfEqual(redis, name)
     const store = await settled(client)
     client.shape = () => {
       throw new Error("ERR unknown command 'DELEX', with args beginning with: ")
@@ -98,11 +101,53 @@ describe.each(['DELEX', 'DELIFEQ'] as const)('L1: where the server has %s', (com
   })
 })
 
-test('L1: on this server, whatever it has, those that poll release', async () => {
-  const store = redisStore(redis, { prefix: randomUUID() }).lock as LockStore
-  for (let round = 0; round < 10; round++)
-    expect(await store.release(['k'], await grantOf(store, 'a'), true)).toBe(true)
+/** What the server under test has itself; one of the two tests below runs. */
+const names = ['DELEX', 'DELIFEQ'] as const
+const infos = await Promise.all(names.map((name) => command(port, 'COMMAND', 'INFO', name)))
+const native = names.find((_, index) => (infos[index] as unknown[])[0])
+
+describe('L1: on this server', () => {
+  test.skipIf(native)('nothing deletes by value: asked for once, and scripts release', async () => {
+    await using server = await RedisServer.start()
+    const client = new Redis(server.port, '127.0.0.1')
+    const store = redisStore(client)
+    const probes = async () => (await client.keys('sluice:probe:*')).length
+    await release(store)
+    await eventually(async () => (await probes()) === names.length)
+    for (let round = 0; round < 10; round++) await release(store)
+    expect(await probes()).toBe(names.length)
+    await store.close()
+    client.disconnect()
+  })
+
+  test.skipIf(!native)('it releases for those that poll', async () => {
+    await using server = await RedisServer.start()
+    const client = new Redis(server.port, '127.0.0.1')
+    const store = redisStore(client)
+    const name = String(native).toLowerCase()
+    await eventually(async () => {
+      const before = await calls(client, name)
+      await release(store)
+      return (await calls(client, name)) === before + 1
+    })
+    const before = await calls(client, name)
+    for (let round = 0; round < 10; round++) await release(store)
+    expect(await calls(client, name)).toBe(before + 10)
+    await store.close()
+    client.disconnect()
+  })
 })
+
+async function release({ lock }: Store): Promise<void> {
+  const store = lock as LockStore
+  expect(await store.release(['k'], await grantOf(store, 'a', '"ü"'), true)).toBe(true)
+  expect(await store.inspect('k')).toBeUndefined()
+}
+
+async function calls(client: Redis, name: string): Promise<number> {
+  const { [`cmdstat_${name}`]: stat = '' } = fields(await client.info('commandstats'))
+  return Number(/calls=(\d+)/.exec(stat)?.[1] ?? 0)
+}
 
 function storeOn(client: WithDeleteIfEqual, prefix: string = randomUUID()): LockStore {
   const store = redisStore(client, { prefix })

@@ -1,4 +1,10 @@
-import { type LockEvent, redisStore, StoreUnavailableError, subscribe } from '@sluice/express'
+import {
+  type LockEvent,
+  memoryStore,
+  redisStore,
+  StoreUnavailableError,
+  subscribe,
+} from '@sluice/express'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../support/free-port.ts'
@@ -79,5 +85,29 @@ describe.each(matrix)('with no Redis to be reached, %s', (_name, guard, framewor
     expect(unprotected).toHaveLength(2)
     expect(unprotected[0]?.error).toBeInstanceOf(StoreUnavailableError)
     expect(unprotected[0]?.keyHash).toMatch(/^[0-9a-f]{16}$/)
+  })
+
+  it('L15, L16: a handler without a lease does not see that of an outer guard: its fence is for another resource', async () => {
+    const store = redisStore(redis)
+    await using app = await framework.serve({
+      routes: {
+        '/': {
+          guard: 'lock',
+          key: 'outer',
+          store: memoryStore(),
+          handler: (_turn, next) => next(),
+        },
+        '/in': {
+          guard,
+          key: 'k',
+          store,
+          timeoutMs: 50,
+          onStoreFailure: 'open',
+          handler: (turn) => turn.json({ hasNone: turn.lease === undefined }),
+        },
+      },
+    })
+    expect(await app.site.ask('/in')).toMatchObject({ status: 200, body: '{"hasNone":true}' })
+    await store.close()
   })
 })

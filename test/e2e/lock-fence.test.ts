@@ -25,6 +25,7 @@ describe.concurrent.each(matrix)('%s', (name, guard, framework, backend) => {
     await database.query('INSERT INTO orders VALUES ($1, NULL, 0)', [id])
     await using open = backend.open()
     const { isFree } = watcher(open.store)
+    await isFree('order:7') // connects
     await using app = await framework.serve({
       routes: {
         '/': {
@@ -32,7 +33,7 @@ describe.concurrent.each(matrix)('%s', (name, guard, framework, backend) => {
           key: 'order:7',
           store: open.store,
           timeoutMs: 10_000, // the database computes in this process
-          leaseMs: 300,
+          leaseMs: 1000,
           renew: false,
           handler: async (turn) => {
             if (turn.path === '/slow') await untilOver(turn)

@@ -127,6 +127,11 @@ describe('processes that wait for a lock in Redis', () => {
     expect(new Set(fences).size).toBe(64)
     const commands = processes.reduce((sum, { sent }) => sum + sent, 0)
     expect(commands).toBeLessThanOrEqual(3 * 64)
+    // No lease, no line and no turn: of a lock that nobody wants only its last fence is left, for its time.
+    const { redis } = processNo(0)
+    await eventually(async () => (await redis.keys(`${prefix}:lock:*`)).length === 1)
+    const [fence] = await redis.keys(`${prefix}:lock:*`)
+    expect(await redis.pttl(fence as string)).toBeGreaterThan(24 * 3_600_000)
   })
 
   test('L6: a wake-up that got lost is made good within 5 s', async () => {

@@ -27,7 +27,8 @@ export type LockedRequest<Req extends IncomingMessage = Request> = Req & { reado
 /**
  * Lets one request a key at a time go on to the handlers behind it, in Express 4 and 5. The key is held until the
  * response went out, or its connection closed, and a handler has ended the response: a client that leaves frees nothing
- * under a handler that is still at work, and a handler that never answers holds the key for `maxHoldMs`. Handlers find
+ * under a handler that is still at work, and one that never ends its response holds the key for `maxHoldMs` (one that
+ * sends a file or pipes a stream too, when its client breaks that off: `withLock` knows when it is done). Handlers find
  * `req.lease`.
  *
  * Who finds the key held for all of `waitMs` gets 423 and a problem document; while the store cannot be asked, 503.
@@ -117,7 +118,8 @@ export function withLock(
 
 /**
  * {@link withLock} as a standard decorator for methods of controllers, called with `(req, res)` or `(req, res, next)`.
- * The method then returns a promise. With `next`, what it throws goes there; without, the promise rejects.
+ * The method then returns a promise. With `next`, as Express 4 needs it, what it throws goes there; without, the promise
+ * rejects.
  *
  * @throws ConfigurationError (`configuration`) as `withLock` does; and when it is applied as a legacy decorator
  * (`experimentalDecorators`), or to what is no method, as soon as the class is defined.
@@ -134,7 +136,7 @@ export function withLock(
  * }
  *
  * const orders = new Orders()
- * express().post('/orders/:id/pay', (req, res, next) => orders.pay(req, res, next))
+ * express().post('/orders/:id/pay', (req, res) => orders.pay(req, res))
  * ```
  */
 export function Locked(key: LockKey, options: LockOptions = {}): LockedDecorator {

@@ -182,6 +182,17 @@ export function lineTests(at: LocksUnderTest): void {
     await at.grant('x', undefined, keys[0])
   })
 
+  test('L14: a claim of several finds a lock whose lease ended silently, and moves the line on', async () => {
+    const keys: LockKeys = [at.key, at.keyOf('other')]
+    const holder = await at.grant('a')
+    await at.store.extend([at.key], holder, 5000)
+    const woken = await at.queue('w1')
+    await at.advance(6000)
+    expect((await at.store.acquire(keys, claimOf('b'))).state).toBe('held')
+    expect(await woken.names()).toEqual(['w1'])
+    await at.grant('w1', 'w1')
+  })
+
   test('L4: a claim that its waiter sends twice is one grant', async () => {
     await at.grant('a')
     await at.queue('w1', 'w2')

@@ -35,7 +35,7 @@ export interface AppOptions {
   readonly routes: Readonly<Record<string, Locked>>
 }
 
-export interface ServedSite extends AsyncDisposable {
+interface ServedSite extends AsyncDisposable {
   readonly site: Site
   /** The errors that reached the framework's error handler. */
   readonly errors: readonly unknown[]

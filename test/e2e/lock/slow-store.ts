@@ -6,8 +6,8 @@ export interface SlowStore {
   readonly store: Store
   /** Resolves when a lock is asked for. */
   asked(): Promise<unknown>
-  /** Does what waits, and from now on everything at once. */
-  go(): void
+  /** Does what waits, and from now on everything at once; resolves when it is done. */
+  go(): Promise<unknown>
 }
 
 export function slowStore(): SlowStore {
@@ -23,7 +23,9 @@ export function slowStore(): SlowStore {
         const gone = isOpen ? undefined : once(events, 'go')
         events.emit('asked')
         await gone
-        return Reflect.apply(value, target, args)
+        const granted: unknown = await Reflect.apply(value, target, args)
+        events.emit('granted')
+        return granted
       }
     },
   })
@@ -31,8 +33,10 @@ export function slowStore(): SlowStore {
     store: { ...inner, lock },
     asked: () => once(events, 'asked'),
     go: () => {
+      const granted = once(events, 'granted')
       isOpen = true
       events.emit('go')
+      return granted
     },
   }
 }

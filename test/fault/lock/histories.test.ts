@@ -75,7 +75,7 @@ async function run(
   const random = seeded(seed)
   rig.begin()
   await rig.holder()
-  await goWrong({ rig, server, random, leaseMs: options.leaseMs ?? 0 }, faults, 2500)
+  await goWrong({ rig, server, random, leaseMs: options.leaseMs ?? 0 }, faults, 2000)
   await andThen?.(rig)
   return await rig.finish()
 }

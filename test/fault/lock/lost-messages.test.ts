@@ -136,7 +136,9 @@ interface Conversation {
 
 /** Has the same conversation again and again, and loses another of its messages each time: a request, then a reply. */
 async function eachLoss(kind: ClientKind, conversation: Conversation): Promise<void> {
-  const undisturbed = await converse(kind, conversation)
+  // On a machine that is busy a deadline may pass by itself, and what follows is no part of the conversation.
+  const first = await converse(kind, conversation)
+  const undisturbed = Math.min(first, await converse(kind, conversation))
   expect(undisturbed).toBeGreaterThan(0)
   for (let nth = 1; nth <= undisturbed; nth++) {
     for (const lose of [() => at.link.dropRequest(nth), () => at.link.dropReply(nth)]) {

@@ -69,6 +69,19 @@ describe.each(clients)('L13: a lock that replicas must have, over %s', (name, co
     expect(await lease.release()).toBe('released')
   })
 
+  test('is granted when they go on in time', async () => {
+    const one = await locker(1, 10_000)
+    replica.pause()
+    const acquiring = one.acquire(key)
+    try {
+      await eventually(async () => (await master.command('EXISTS', `sluice:lock:{${key}}`)) === 1)
+      await isWaiting()
+    } finally {
+      replica.resume()
+    }
+    expect(await (await acquiring).release()).toBe('released')
+  })
+
   test('counts no replica for a lease that the server does not know', async () => {
     const lock = (await connect()).lock as LockStore
     const grant = { token: 'lost', leaseMs: 1000 }
@@ -82,6 +95,13 @@ test('L13: is nothing for a pool of connections, each of which knows of its own 
     createLocker({ store: redisStore(pool), replicas: { min: 1, waitMs: 100 } }),
   ).toThrow(ConfigurationError)
 })
+
+/** A client of the master is held up by WAIT. */
+function isWaiting(): Promise<unknown> {
+  return eventually(async () =>
+    /^blocked_clients:[1-9]/m.test(String(await master.command('INFO', 'clients'))),
+  )
+}
 
 async function ioredis(): Promise<Store> {
   const client = new Redis(master.port, '127.0.0.1')

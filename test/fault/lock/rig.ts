@@ -68,7 +68,17 @@ export class Rig implements AsyncDisposable {
     await Promise.all(this.workers.map((worker) => worker.finish()))
     await sleep(1000) // L3: what is uncertain is cleaned up by then
     this.note({ what: 'looked', atMs: nowMs(), keys: await this.#look() })
-    return this.#history()
+    return this.history()
+  }
+
+  /** What is known so far. A line that is being written is left out. */
+  async history(): Promise<History> {
+    const events: HistoryEvent[] = [...this.#events, ...this.resource.writes]
+    for (const name of await readdir(this.#folder)) {
+      const lines = (await readFile(join(this.#folder, name), 'utf8')).split('\n').slice(0, -1)
+      for (const line of lines) events.push(JSON.parse(line))
+    }
+    return events.sort((one, other) => one.atMs - other.atMs)
   }
 
   note(event: HistoryEvent): void {
@@ -139,14 +149,5 @@ export class Rig implements AsyncDisposable {
       if (ttlMs !== -2) keys.push({ name, lock: name === lockKey, ttlMs })
     }
     return keys
-  }
-
-  async #history(): Promise<History> {
-    const events: HistoryEvent[] = [...this.#events, ...this.resource.writes]
-    for (const name of await readdir(this.#folder)) {
-      const lines = (await readFile(join(this.#folder, name), 'utf8')).split('\n')
-      for (const line of lines.filter(Boolean)) events.push(JSON.parse(line))
-    }
-    return events.sort((one, other) => one.atMs - other.atMs)
   }
 }

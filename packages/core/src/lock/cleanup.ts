@@ -2,7 +2,15 @@ import { ConfigurationError } from '../errors.ts'
 import { emit } from '../events.ts'
 import type { GuardedPort } from '../resilience/guarded-port.ts'
 import { hashKeys } from './grant.ts'
-import type { AcquireReply, LockClaim, LockKeys, LockStore, Place } from './store.ts'
+import type {
+  AcquireReply,
+  LockClaim,
+  LockGrant,
+  LockKeys,
+  LockStore,
+  PassReply,
+  Place,
+} from './store.ts'
 
 /** Sends a claim; what fails, or comes too late for the guard, is undone in the background, and never runs. */
 export function claimOrCleanUp(
@@ -26,13 +34,35 @@ export function claimOrCleanUp(
   })
 }
 
+/** Gives a lease back and claims the key again; what becomes of the claim is as above. */
+export function passOrCleanUp(
+  port: GuardedPort<'lock'>,
+  key: string,
+  grant: LockGrant,
+  claim: LockClaim,
+  place: Place,
+  keepsTurn: boolean,
+): Promise<PassReply> {
+  if (!port.raw.remote) return port.raw.pass(key, grant, claim, place, keepsTurn)
+  let underWay: Promise<PassReply> | undefined
+  const ask = (store: LockStore): Promise<PassReply> => {
+    underWay = store.pass(key, grant, claim, place, keepsTurn)
+    return underWay
+  }
+  return port.ask('pass', ask).catch((error: unknown) => {
+    const claimed = underWay?.then(({ next }) => next)
+    if (claimed !== undefined) cleanUp(port, [key], claim, claimed)
+    throw error
+  })
+}
+
 /**
  * Undoes a claim of which nobody knows whether it took effect: by its token, at once, again until the store answers,
  * and from then on less and less often for as long as the claim could still arrive and its lease last: what a broken
  * connection still holds may come after the release that undoes it. A claim that its client still keeps back may be
  * sent at any time: when the client says what became of it, the work begins once more.
  */
-export function cleanUp(
+function cleanUp(
   port: GuardedPort<'lock'>,
   keys: LockKeys,
   claim: LockClaim,

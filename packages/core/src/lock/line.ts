@@ -1,10 +1,10 @@
 import type { Listening } from '../redis/messages.ts'
 import type { GuardedPort } from '../resilience/guarded-port.ts'
 import type { Caller } from './caller.ts'
-import { claimOrCleanUp, cleanUp, undoGrant } from './cleanup.ts'
+import { claimOrCleanUp, passOrCleanUp, undoGrant } from './cleanup.ts'
 import { isOver, type TimedGrant, timed } from './grant.ts'
 import { Pacing } from './pacing.ts'
-import type { AcquireReply, LockClaim, LockStore, PassReply } from './store.ts'
+import type { AcquireReply, LockClaim, LockStore } from './store.ts'
 import { Turn } from './turn.ts'
 
 /**
@@ -67,6 +67,11 @@ export class Line {
     if (hadTurn && this.#callers.size > 0 && !this.#asking) this.#ask()
   }
 
+  /** Whether it has nothing that a new one would not have. */
+  get isAsNew(): boolean {
+    return this.#callers.size === 0 && !this.#asking && !this.#listening
+  }
+
   /** Whether nobody used it since the last look; then it is at its end. */
   closeIfIdle(): boolean {
     if (this.#wasUsed || this.#callers.size > 0 || this.#asking) {
@@ -119,26 +124,14 @@ export class Line {
     const keepsTurn = turn.goesOn(startedAt)
     this.#turn = undefined
     const { claim } = next
-    let underWay: Promise<PassReply> = NEVER_SENT
-    const ask = (store: LockStore): Promise<PassReply> => {
-      const place = { waiter: this.#waiter, since: this.#since }
-      underWay = store.pass(this.#key, grant, claim, place, keepsTurn)
-      return underWay
-    }
+    const place = { waiter: this.#waiter, since: this.#since }
     try {
-      const reply = await port.ask('pass', ask)
+      const reply = await passOrCleanUp(port, this.#key, grant, claim, place, keepsTurn)
       if (keepsTurn) this.#turn = turn.passed()
       else this.#since = undefined
       this.#heard(next, claim, startedAt, reply.next)
       return reply.released
     } catch (error) {
-      if (underWay !== NEVER_SENT)
-        cleanUp(
-          port,
-          [this.#key],
-          claim,
-          underWay.then(({ next }) => next),
-        )
       this.#failed(next, error)
       throw error
     }
@@ -242,6 +235,3 @@ export class Line {
     this.#port?.ask('leave', (store) => store.leave(this.#key, this.#waiter)).catch(() => {}) // it will count as dead
   }
 }
-
-/** Stands for a request that the circuit kept from being sent. */
-const NEVER_SENT = new Promise<never>(() => {})

@@ -34,8 +34,10 @@ export class Lines {
   /** Gives a lease back: to the next in line, if there is one. */
   release(key: string, port: GuardedPort<'lock'>, grant: TimedGrant): Promise<boolean> {
     const line = this.#lines.get(key)
-    if (line) return line.release(port, grant)
-    return port.ask('release', (store) => store.release([key], grant))
+    if (!line) return port.ask('release', (store) => store.release([key], grant))
+    const released = line.release(port, grant)
+    if (line.isAsNew) this.#lines.delete(key)
+    return released
   }
 
   /** The lease of this key is over. */

@@ -24,7 +24,7 @@ export interface LockerOptions {
 
 /** How one acquire may wait. */
 export interface AcquireOptions {
-  /** How long to wait for a key that is held, in milliseconds from 0; default 0: one attempt. */
+  /** How long to wait for a key that is held, in milliseconds: 0 to 2,147,483,647; default 0: one attempt. */
   readonly waitMs?: number | undefined
   /** Ends the wait at once, with its reason. */
   readonly signal?: AbortSignal | undefined

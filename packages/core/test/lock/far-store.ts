@@ -23,6 +23,7 @@ type Operation = 'acquire' | 'release' | 'pass' | 'extend' | 'leave' | 'inspect'
 /** What becomes of one call, where it is not answered at once. */
 export type Fate =
   | 'fails'
+  | Error
   /** It has happened, and its answer never comes. */
   | 'loses its reply'
   /** It never happens, and no answer comes. */
@@ -124,11 +125,15 @@ export class FarStore implements LockStore {
     const fate = this.#fates.get(operation)?.shift() ?? this.broken
     if (fate === undefined) return ask()
     if (fate === 'fails') throw new Error('the connection broke')
+    if (fate instanceof Error) throw fate
     const reply = fate === 'loses its request' ? undefined : await this.#asked(fate, ask)
     return reply === undefined ? new Promise(() => {}) : reply.value
   }
 
-  async #asked<T>(fate: Fate, ask: () => Promise<T>): Promise<{ value: T } | undefined> {
+  async #asked<T>(
+    fate: Exclude<Fate, Error>,
+    ask: () => Promise<T>,
+  ): Promise<{ value: T } | undefined> {
     if (typeof fate === 'object' && 'until' in fate) {
       await fate.until
       return { value: await ask() }
@@ -144,6 +149,6 @@ export class FarStore implements LockStore {
   }
 }
 
-export function bundle(lock: LockStore): Store {
+function bundle(lock: LockStore): Store {
   return { ...memoryStore(), lock }
 }

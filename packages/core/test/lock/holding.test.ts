@@ -16,12 +16,27 @@ afterEach(() => {
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
 
 describe('a lease that is not renewed', () => {
-  test('L5: counts from just before its claim was sent', async () => {
-    const delay = new Promise<void>((resolve) => setTimeout(resolve, 300))
-    store.next('acquire', { until: delay })
-    const asked = store.locker({ leaseMs: LEASE_MS }).acquire('k')
+  test.each([0, 5000])(
+    'L5: counts from just before its claim was sent (waitMs: %d)',
+    async (waitMs) => {
+      const delay = new Promise<void>((resolve) => setTimeout(resolve, 300))
+      store.next('acquire', { until: delay })
+      const asked = store.locker({ leaseMs: LEASE_MS }).acquire('k', { waitMs })
+      await pass(300)
+      expect((await asked).remainingMs()).toBeCloseTo(600)
+    },
+  )
+
+  test('L5: that was passed on counts from just before that was asked for', async () => {
+    const locker = store.locker({ leaseMs: LEASE_MS })
+    const first = await locker.acquire('k')
+    const next = locker.acquire('k', { waitMs: 5000 })
+    await pass(100)
+    const answered = new Promise<void>((resolve) => setTimeout(resolve, 300))
+    store.next('pass', { answered })
+    void first.release()
     await pass(300)
-    expect((await asked).remainingMs()).toBeCloseTo(600)
+    expect((await next).remainingMs()).toBeCloseTo(600)
   })
 
   test('L8: costs no timer until somebody reads its signal', async () => {
@@ -94,6 +109,16 @@ describe('a lease that is not renewed', () => {
     await pass(LEASE_MS)
     await expect(lease.extend()).rejects.toMatchObject({ code: 'lease-lost', reason: 'silence' })
     expect(store.count('extend')).toBe(0)
+  })
+
+  test('L5: counts from before an extension was sent, not from its answer', async () => {
+    const lease = await store.locker({ leaseMs: LEASE_MS }).acquire('k')
+    const answered = new Promise<void>((resolve) => setTimeout(resolve, 200))
+    store.next('extend', { answered })
+    const extended = lease.extend()
+    await pass(200)
+    await extended
+    expect(lease.remainingMs()).toBeCloseTo(LEASE_MS - 200)
   })
 
   test('L8: does not get longer by an extension of which nobody knows', async () => {

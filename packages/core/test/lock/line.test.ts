@@ -44,6 +44,21 @@ describe('callers of one process', () => {
     expect(store.calls.slice(before)).toEqual(['pass', 'pass', 'pass', 'pass', 'pass', 'release'])
   })
 
+  test('L6, L7: of several lockers on one store stand in one line', async () => {
+    const one = process()
+    const lease = await one.locker.acquire('k')
+    const log: string[] = []
+    const other = one.store.locker({ leaseMs: 5000 })
+    const all = [hold(one.locker, '1', log), hold(other, '2', log), hold(one.locker, '3', log)]
+    await pass(10)
+    expect((await one.locker.inspect('k'))?.waiters).toBe(1)
+    void lease.release()
+    await pass(100)
+    await Promise.all(all)
+    expect(log).toEqual(['1', '2', '3'])
+    expect(one.store.count('pass')).toBe(3)
+  })
+
   test('L6: wait with one waiter and few commands, however many they are', async () => {
     const { locker } = process()
     const other = process()

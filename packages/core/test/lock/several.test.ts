@@ -1,4 +1,4 @@
-import { LockTimeoutError } from '@sluice/core'
+import { ConfigurationError, LockTimeoutError } from '@sluice/core'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { MemoryLockStore } from '../../src/lock/memory-store.ts'
 import { FarStore, server } from './far-store.ts'
@@ -123,6 +123,16 @@ describe('several keys at once', () => {
     for (const key of ['a', 'b']) expect(await fenceOf(key)).toBeUndefined()
   })
 
+  test('L14: that the store cannot take together are a wrong configuration, and no failure', async () => {
+    const wrong = new ConfigurationError('acquire', 'keys', ['a', 'b'], 'keys of one hash slot')
+    for (const waitMs of [0, 5000]) {
+      store.next('acquire', wrong)
+      await expect(store.locker().acquire(['a', 'b'], { waitMs })).rejects.toBe(wrong)
+    }
+    await pass(10_000)
+    expect(store.calls).toEqual(['acquire', 'acquire'])
+  })
+
   test('L14: do not wait for each other, in whatever order they are named', async () => {
     const stores = [new FarStore(memory), new FarStore(memory), new FarStore(memory)]
     const orders = [
@@ -145,6 +155,22 @@ describe('several keys at once', () => {
     await pass(30_000)
     await Promise.all(works)
     expect(done).toBe(15)
+  })
+
+  test('L6: make room at once for who just came for one of them', async () => {
+    const other = new FarStore(memory).locker()
+    const b = await other.acquire('b')
+    const locker = store.locker()
+    const gathered = locker.acquire(['a', 'b'], { waitMs: 5000 })
+    await pass(1)
+    await b.release()
+    await pass(1)
+    const lease = await gathered
+    const wait = locker.acquire('a', { waitMs: 5000 })
+    await lease.release()
+    await pass(1)
+    expect(store.calls.at(-1)).toBe('acquire')
+    expect((await wait).fence).toBeGreaterThan(lease.fence)
   })
 
   test('L6: wake who waits for one of them', async () => {
