@@ -18,24 +18,31 @@ for i, packed in ipairs(call('HMGET', tasksKey, spread(ids))) do stored[ids[i]] 
 
 local acked, begun, replies = {}, {}, {}
 
-local function schedule(id, state, packed, back, dueAt)
+local function schedule(id, packed, back, dueAt)
   local attempt, fence, due = read('>I4I7I6', packed, 2)
-  local rest = sub(packed, 19)
-  call('HSET', tasksKey, id, state .. pack('>I4I7I6', attempt - back, fence, due) .. rest)
+  local waits = 'B' .. pack('>I4I7I6', attempt - back, fence, due) .. sub(packed, 19)
+  call('HSET', tasksKey, id, waits)
   call('ZADD', scheduledKey, dueAt or min(due, now), id)
   call('ZREM', processingKey, id)
   begun[id] = true
+  return waits
 end
 
+-- Each returns what is stored of the task from then on.
 local endings = {
-  A = function(id) acked[#acked + 1] = id end,
-  R = function(id, packed, ms) schedule(id, 'B', packed, 0, now + ms) end,
-  B = function(id, packed) schedule(id, 'B', packed, 0) end,
-  U = function(id, packed) schedule(id, 'B', packed, 1) end,
+  A = function(id)
+    acked[#acked + 1] = id
+    return false
+  end,
+  R = function(id, packed, ms) return schedule(id, packed, 0, now + ms) end,
+  B = function(id, packed) return schedule(id, packed, 0) end,
+  U = function(id, packed) return schedule(id, packed, 1) end,
   D = function(id, packed, _, problem)
-    call('HSET', tasksKey, id, 'D' .. sub(packed, 2, HEADER) .. withError(problem, sub(packed, HEADER + 1)))
+    local dead = 'D' .. sub(packed, 2, HEADER) .. withError(problem, sub(packed, HEADER + 1))
+    call('HSET', tasksKey, id, dead)
     call('ZADD', deadKey, now, id)
     call('ZREM', processingKey, id)
+    return dead
   end,
 }
 
@@ -55,8 +62,8 @@ for i, id in ipairs(ids) do
   elseif sub(packed, 1, 1) ~= 'R' then
     replies[i] = isRepeated(sub(packed, 1, 1), ending) and 1 or 0
   else
-    endings[ending](id, packed, tonumber(ARGV[at + 3]), ARGV[at + 4])
-    stored[id] = false
+    -- An id may come again: a run that went stale ends beside the one that followed it.
+    stored[id] = endings[ending](id, packed, tonumber(ARGV[at + 3]), ARGV[at + 4])
     replies[i] = 1
   end
 end

@@ -11,9 +11,10 @@
 local token, newState, ttlText, payload = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local function publish(channel, sharded)
-  -- A server of before 7.0 has no sharded channels, and its clients listen to plain ones.
+  -- A server of before 7.0 has no sharded channels, and its clients listen to plain ones. What was settled counts also
+  -- where nobody may publish, as is the default of an ACL.
   local sent = sharded and pcall('SPUBLISH', channel, newState)
-  if type(sent) ~= 'number' then call('PUBLISH', channel, newState) end
+  if type(sent) ~= 'number' then pcall('PUBLISH', channel, newState) end
 end
 
 if token == '' then

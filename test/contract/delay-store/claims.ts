@@ -133,6 +133,16 @@ export function claimTests(at: QueueUnderTest): void {
     expect(await at.stats()).toEqual(before)
   })
 
+  test.each(ends)('D2: several who end a run at once are told apart: $state', async (end) => {
+    await at.schedule('a')
+    const stale = await at.one()
+    await at.advance(VISIBILITY_MS + 1000)
+    const current = await at.one()
+    const calls = [stale, current, current, stale].map((task) => at.settle(task, end))
+    const later = end === done ? ['gone', 'gone'] : ['settled', 'stale']
+    expect(await Promise.all(calls)).toEqual(['stale', 'settled', ...later])
+  })
+
   test.each(ends.slice(1))('D2: a run that has ended cannot be acked: $state', async (end) => {
     await at.schedule('a')
     const task = await at.one()

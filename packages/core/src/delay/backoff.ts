@@ -38,8 +38,13 @@ function exponential(options: ExponentialBackoff): (attempt: number) => number {
   const { baseMs = 1000, maxMs = Math.max(baseMs, 300_000) } = checkOptions(owner, options, rules)
   if (maxMs < baseMs)
     throw new ConfigurationError(owner, 'backoff.maxMs', maxMs, `at least \`baseMs\` (${baseMs})`)
-  return (attempt) => Math.floor(Math.random() * (Math.min(maxMs, baseMs * 2 ** (attempt - 1)) + 1))
+  return (attempt) => {
+    const longestMs = Math.min(maxMs, baseMs * 2 ** Math.min(attempt - 1, MOST_DOUBLINGS))
+    return Math.floor(Math.random() * (longestMs + 1))
+  }
 }
 
+/** More than lead from one millisecond to ten years, and no overflow. */
+const MOST_DOUBLINGS = 52
 const pause = duration(0)
 const rules = { baseMs: pause, maxMs: pause }

@@ -48,7 +48,7 @@ export interface TaskLostEvent extends AboutRun {
 /** `sluice:delay`: a task was handed back for others to run at once. */
 export interface TaskReturnedEvent extends AboutRun {
   readonly type: 'returned'
-  /** `closed`: its worker was closed; `late`: it arrived when the worker had given up its claim. */
+  /** `closed`: its worker was closed; `late`: it arrived when the worker had given up its claim, or its visibility was over. */
   readonly reason: 'closed' | 'late'
   /** Whether a handler saw it; if not, the attempt does not count. */
   readonly attempted: boolean

@@ -101,8 +101,9 @@ export class Run<T> {
 
   async #extend(): Promise<void> {
     this.#signal.throwIfAborted()
-    await this.#renewal.renew()
+    const renewed = await this.#renewal.renew()
     this.#signal.throwIfAborted()
+    if (!renewed) throw new LeaseLostError('taken')
   }
 }
 

@@ -3,7 +3,7 @@ import { checkOptions, duration, integer } from '../options.ts'
 import { GuardedPort } from '../resilience/guarded-port.ts'
 import type { Store } from '../store.ts'
 import { type Backoff, backoffOf } from './backoff.ts'
-import { encodePayload } from './payload.ts'
+import { decodePayload, encodePayload } from './payload.ts'
 import type { DeadPage, DeadTasks, DelayQueue, ScheduleTime } from './queue.ts'
 import type { Due } from './store.ts'
 import { StoredWorker } from './stored-worker.ts'
@@ -82,7 +82,7 @@ class StoredDeadTasks<T> implements DeadTasks<T> {
     const dead = await this.#store.ask('dead', (store) => store.dead(this.#queue, offset, limit))
     return dead.map((task) => ({
       ...task,
-      payload: JSON.parse(task.payload) as T,
+      payload: decodePayload(task.payload) as T,
       dueAt: new Date(task.dueAt),
       diedAt: new Date(task.diedAt),
     }))

@@ -27,7 +27,7 @@ export class StoredWorker<T> implements Worker {
   readonly #alarm = new Alarm(() => this.#turn())
   readonly #stopListening: (() => void) | undefined
   /** An open worker keeps its process, like a server that listens. */
-  readonly #hold = setInterval(() => {}, LONGEST_TIMER_MS)
+  readonly #hold: NodeJS.Timeout
   readonly #graceOver: Promise<void>
   readonly #grace: Alarm
   #graceEndsAt = Number.POSITIVE_INFINITY
@@ -50,6 +50,7 @@ export class StoredWorker<T> implements Worker {
     this.#concurrency = concurrency
     this.#context = { ...settings, settlements: new Settlements(settings) }
     this.#hints = settings.store.raw.watch(settings.queue, (dueInMs) => this.#expect(dueInMs))
+    this.#hold = setInterval(() => {}, LONGEST_TIMER_MS)
     // What was scheduled before hints can arrive told nobody.
     void this.#hints.ready.then(() => this.#expect(0))
     if (signal?.aborted) void this.close()
@@ -113,16 +114,23 @@ export class StoredWorker<T> implements Worker {
       const reply = await this.#ask(max)
       this.#failures = 0
       this.#claimAt = Math.min(this.#claimAt, performance.now() + (reply.nextMs ?? Infinity))
-      this.#reportExpired(reply)
-      for (const task of reply.tasks)
-        if (this.#isClosed) this.#return(task, 'closed')
-        else this.#start(task, startedAt)
+      this.#receive(reply, startedAt)
     } catch {
       // The store's channel tells of it. Those who failed together do not come back together.
       const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** this.#failures++, LONGEST_PAUSE_MS)
       const soon = performance.now() + pauseMs * (0.5 + Math.random() / 2)
       this.#claimAt = Math.min(startedAt + this.#settings.sweepMs, soon)
     }
+  }
+
+  /** In a process that stood still, or was busy, others may be running the tasks by now. */
+  #receive(reply: TaskClaimReply, startedAt: number): void {
+    this.#reportExpired(reply)
+    const usableUntil = startedAt + USABLE_PART * this.#settings.visibilityMs
+    for (const task of reply.tasks)
+      if (this.#isClosed) this.#return(task, 'closed')
+      else if (performance.now() >= usableUntil) this.#return(task, 'late')
+      else this.#start(task, startedAt)
   }
 
   async #ask(max: number): Promise<TaskClaimReply> {
@@ -202,6 +210,8 @@ const workRules = {
 }
 const closeRules = { graceMs: duration(0) }
 
+/** Of a visibility: after it, a run counts as lost. Twin: resilience/renewal.ts */
+const USABLE_PART = 0.9
 /** More would make one long reply, and one long script. */
 const LARGEST_CLAIM = 100
 const FIRST_PAUSE_MS = 100

@@ -19,7 +19,7 @@ describe('a backoff', () => {
       100, 200, 400, 500, 500,
     ])
     expect(longest({ baseMs: 600_000 }, 3)).toBe(600_000)
-    expect(backoffOf({ baseMs: 0, maxMs: 0 })(5)).toBe(0)
+    for (const attempt of [5, 5000]) expect(backoffOf({ baseMs: 0, maxMs: 9 })(attempt)).toBe(0)
   })
 
   test('D6: has full jitter: anything from 0 on', () => {

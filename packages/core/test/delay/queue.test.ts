@@ -174,6 +174,14 @@ describe('the options of a worker', () => {
     expect(work).toThrow(expect.objectContaining({ option }))
   })
 
+  test('D5: that are wrong leave nothing behind that would keep the process alive', () => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout')
+    const one = queue()
+    const before = timers()
+    expect(() => one.work(() => {}, { concurrency: 0 })).toThrow(ConfigurationError)
+    expect(timers()).toEqual(before)
+  })
+
   test('include a handler', () => {
     expect(() => queue().work(undefined as never)).toThrow('`handler` must be a function')
   })

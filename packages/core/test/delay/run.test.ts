@@ -90,6 +90,15 @@ describe('a run', () => {
     open()
   })
 
+  test('D5: that has ended cannot extend its visibility', async () => {
+    const queue = queueOn(distantStore())
+    const tasks: Task<unknown>[] = []
+    work(queue, (task) => tasks.push(task))
+    await queue.schedule('a', 0, { delayMs: 0 })
+    await until(() => types().includes('ack'))
+    await expect(tasks[0]?.extend()).rejects.toThrow(LeaseLostError)
+  })
+
   test('D4: whose end does not reach the store tells it again and again', async () => {
     let failures = 0
     const store = distantStore((real) => ({
@@ -158,5 +167,6 @@ describe('a run', () => {
     await until(() => types().includes('dead'))
     expect(ran).toEqual([])
     expect(events.at(-1)).toMatchObject({ attempt: 2, error: { name: 'SyntaxError' } })
+    expect(await queue.dead.list()).toMatchObject([{ id: 'odd', payload: '{' }])
   })
 })

@@ -9,7 +9,7 @@ import { HOUR_MS, queueOn, until, workerRig } from './worker-rig.ts'
 
 const TEN_YEARS_MS = 3_653 * 86_400_000
 
-const { events, work } = workerRig()
+const { events, types, work } = workerRig()
 
 describe('a process with a worker', () => {
   test('D5: lives until its worker is closed, and ends then', async () => {
@@ -118,6 +118,29 @@ describe('a claim', () => {
     open()
     await until(() => attempts.length === 1)
     expect(attempts).toEqual([1])
+    expect(events[0]).toMatchObject({ type: 'returned', reason: 'late', attempted: false })
+  })
+
+  test('D5: that arrives when its visibility is over is handed back, its attempt with it', async () => {
+    const { opened, open } = gate()
+    let claims = 0
+    const store = distantStore((real) => ({
+      claim: async (...args) => {
+        const slow = ++claims === 1
+        const reply = await real.claim(...args)
+        if (slow) await opened
+        return reply
+      },
+    }))
+    const queue = queueOn(store, { visibilityMs: 2000 })
+    await queue.schedule('a', 0, { delayMs: 0 })
+    const runs: unknown[] = []
+    const startedAt = performance.now()
+    work(queue, ({ attempt, signal }) => runs.push([attempt, signal.aborted]))
+    await until(() => performance.now() > startedAt + 2000)
+    open()
+    await until(() => types().includes('ack'))
+    expect(runs).toEqual([[1, false]])
     expect(events[0]).toMatchObject({ type: 'returned', reason: 'late', attempted: false })
   })
 
