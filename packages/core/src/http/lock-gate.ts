@@ -6,6 +6,7 @@ import type { Lease } from '../lock/lease.ts'
 import { createLocker, type Locker } from '../lock/locker.ts'
 import { checkKeys } from '../lock/request.ts'
 import { hasLeft, whenEnded, whenOver } from './client-presence.ts'
+import { leaveUndone } from './leave-undone.ts'
 import type { LockFramework } from './lock-framework.ts'
 import {
   type LockGateOptions,
@@ -146,10 +147,8 @@ export class LockGate<Call extends readonly unknown[]> {
     this.#framework.send(lockProblem(code, status), ...call)
   }
 
-  /** Nothing was run: a retry with the same idempotency key may run, and does not get this refusal again. */
   #leaveUndone(call: Call): undefined {
-    const release = this.#framework.idempotency(...call)?.release()
-    release?.catch(() => {}) // tried again in the background, or somebody has answered already
+    leaveUndone(this.#framework.idempotency(...call))
   }
 }
 
