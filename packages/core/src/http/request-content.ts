@@ -36,7 +36,7 @@ export function contentOf(request: IncomingMessage, captured: CapturedContent): 
   const files = captured.files.flatMap((found) => filesIn(found))
   const isRead = parsed !== undefined && request.readableEnded
   if (files.length > 0 || (hasBody(request) && isRead) || isFilled(parsed))
-    return isBytes(parsed)
+    return isBytes(parsed) && isWhole(parsed, request)
       ? { kind: 'bytes', bytes: parsed }
       : { kind: 'parsed', value: parsed, files }
   return hasBody(request) ? { kind: 'not-captured' } : { kind: 'none' }
@@ -65,6 +65,12 @@ const events = ['readable', 'end', 'close'] as const
 
 function isBytes(value: unknown): value is string | Uint8Array {
   return typeof value === 'string' || value instanceof Uint8Array
+}
+
+/** A parser of JSON makes a string of a string, one of text makes one of anything: then it is as long as the body. */
+function isWhole(parsed: string | Uint8Array, { headers }: IncomingMessage): boolean {
+  if (typeof parsed !== 'string' || !headers['content-type']?.includes('json')) return true
+  return String(Buffer.byteLength(parsed)) === headers['content-length']
 }
 
 function isFilled(value: unknown): boolean {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
@@ -63,7 +64,8 @@ function mediaType(contentType: string): string {
 async function bodyText(content: KnownContent, contentType: string): Promise<string> {
   if (content.kind === 'none') return ''
   if (content.kind === 'bytes') return bytesText(content.bytes, contentType)
-  const fields = `parsed:${canonicalJson(content.value ?? {})}`
+  const { value = {} } = content
+  const fields = `parsed:${canonicalJson(value)}`
   if (content.files.length === 0) return fields
   const files = await Promise.all(content.files.map(describeFile))
   return `${fields}:${JSON.stringify(sortByName(files))}`
@@ -71,8 +73,10 @@ async function bodyText(content: KnownContent, contentType: string): Promise<str
 
 function bytesText(bytes: string | Uint8Array, contentType: string): string {
   const type = mediaType(contentType).split(';', 1)[0] ?? ''
-  if (/^application\/(.+\+)?json$/.test(type)) return canonicalOr(bytes)
-  if (type === 'application/x-www-form-urlencoded') return `form:${sortPairs(textOf(bytes))}`
+  const text = textOf(bytes)
+  if (text !== undefined && /^application\/(.+\+)?json$/.test(type)) return canonicalOr(text)
+  if (text !== undefined && type === 'application/x-www-form-urlencoded')
+    return `form:${sortPairs(text)}`
   if (type === 'multipart/form-data') {
     const parts = parseMultipart(Buffer.from(bytes), contentType)
     if (parts)
@@ -86,14 +90,14 @@ function bytesText(bytes: string | Uint8Array, contentType: string): string {
 }
 
 /** What is no JSON, or no parser would take, counts byte by byte. */
-function canonicalOr(bytes: string | Uint8Array): string {
+function canonicalOr(text: string): string {
   try {
-    const text = canonicalJsonText(textOf(bytes))
-    if (text !== undefined) return `json:${text}`
+    const canonical = canonicalJsonText(text)
+    if (canonical !== undefined) return `json:${canonical}`
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
   }
-  return `bytes:${digest(bytes)}`
+  return `bytes:${digest(text)}`
 }
 
 type Described = readonly [name: string, filename: string | null, type: string, digest: string]
@@ -122,8 +126,10 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-function textOf(bytes: string | Uint8Array): string {
-  return typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString()
+/** Undefined for what is no UTF-8: its other bytes would all become the same character. */
+function textOf(bytes: string | Uint8Array): string | undefined {
+  if (typeof bytes === 'string') return bytes
+  return isUtf8(bytes) ? Buffer.from(bytes).toString() : undefined
 }
 
 function digest(bytes: string | Uint8Array): string {
