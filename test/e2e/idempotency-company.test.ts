@@ -1,7 +1,12 @@
 import { once } from 'node:events'
-import { type ClientHttp2Session, connect, createServer as createHttp2Server } from 'node:http2'
+import {
+  type ClientHttp2Session,
+  connect,
+  createServer as createHttp2Server,
+  type Http2ServerResponse,
+} from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import * as onExpress from '@sluice/express'
 import * as onKoa from '@sluice/koa'
 import compression from 'compression'
@@ -12,6 +17,7 @@ import bodyParser from 'koa-bodyparser'
 import Koa2 from 'koa2'
 import multer from 'multer'
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { type App, Site } from '../support/http.ts'
 import { post } from './idempotency/client.ts'
 import { slowStore } from './idempotency/slow-store.ts'
@@ -151,7 +157,9 @@ describe.each([
     app.silent = true
     app.use(bodyParser())
     app.use(onKoa.idempotency({ store: onKoa.memoryStore() }))
-    app.use((ctx) => void handler(ctx))
+    app.use(async (ctx) => {
+      await handler(ctx)
+    })
     const server = createHttp2Server(app.callback())
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -183,25 +191,70 @@ describe.each([
       },
     ))
 
-  it('I9: a client that breaks off before the answer gets it in its retry', async () => {
-    let runs = 0
-    await serving(
-      async (ctx) => {
-        runs++
+  it.each<[string, (ctx: Context, left: Promise<unknown>) => unknown, string]>([
+    [
+      'before the answer',
+      async (ctx, left) => {
+        await left
+        ctx.status = 201
+        ctx.body = 'after all'
+      },
+      'after all',
+    ],
+    [
+      'amid writes',
+      async (ctx, left) => {
         ctx.respond = false
-        await once(ctx.res, 'close')
-        ctx.res.statusCode = 200
-        ctx.res.end('after all')
+        ctx.res.statusCode = 201
+        ctx.res.write('before, ')
+        await left
+        ctx.res.write('after')
+        ctx.res.end()
+      },
+      'before, after',
+    ],
+    [
+      'amid a stream',
+      (ctx, left) => {
+        const stream = new PassThrough()
+        stream.write('before, ')
+        void left.then(() => stream.end('after'))
+        ctx.status = 201
+        ctx.body = stream
+      },
+      'before, after',
+    ],
+    [
+      'amid a stream that waits for room',
+      (ctx) => {
+        ctx.status = 201
+        ctx.body = Readable.from(Array.from({ length: 50 }, () => Buffer.alloc(10_000, 'x')))
+      },
+      'x'.repeat(500_000),
+    ],
+  ])('I9: a client that breaks off %s gets it all in its retry', async (_at, handler, text) => {
+    let runs = 0
+    let closes = 0
+    await serving(
+      (ctx) => {
+        runs++
+        const { stream } = ctx.res as unknown as Http2ServerResponse
+        ctx.res.once('close', () => closes++)
+        return handler(ctx, once(stream, 'close'))
       },
       async (session) => {
         const broken = session.request({ ':method': 'POST', 'idempotency-key': 'k' })
+        broken.on('error', () => {})
         broken.end()
         while (runs === 0) await new Promise(setImmediate)
+        await new Promise((resolve) => setTimeout(resolve, 20))
         broken.close(8)
         await once(broken, 'close')
-        await new Promise((resolve) => setTimeout(resolve, 20))
-        expect(await ask(session, '')).toMatchObject({ ':status': 200, text: 'after all' })
+        await eventually(async () =>
+          expect(await ask(session, '')).toMatchObject({ ':status': 201, text }),
+        )
         expect(runs).toBe(1)
+        expect(closes, 'told when the handler has ended its response').toBe(1)
       },
     )
   })

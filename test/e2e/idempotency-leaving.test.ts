@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events'
+import type { Socket } from 'node:net'
 import { PassThrough, pipeline, Readable } from 'node:stream'
 import { memoryStore, type Store } from '@sluice/express'
 import { describe, expect, it } from 'vitest'
@@ -93,6 +94,33 @@ describe.each(frameworks)('in $name', (framework) => {
         },
       ))
 
+    it('I9: amid writes of a length that was told before, the same', () =>
+      leaving(
+        {},
+        (turn, left) => {
+          turn.raw((res) => res.writeHead(200, { 'Content-Length': 11 }).write('before, '))
+          void left.then(() => {
+            turn.res.write('end')
+            setImmediate(() => turn.res.end())
+          })
+        },
+        async ({ state, ask }) => {
+          await settles(state, 'completed')
+          expect((await ask()).text).toBe('before, end')
+        },
+      ))
+
+    it('I9, I10: an error after that leaves an unknown outcome at once', () =>
+      leaving(
+        {},
+        async (turn, left) => {
+          turn.raw((res) => res.write('before, '))
+          await left
+          throw new Error('after the client had left')
+        },
+        async ({ state }) => settles(state, 'unknown'),
+      ))
+
     it('I9: amid a stream, the stream goes on to its end and is stored', () =>
       leaving(
         {},
@@ -181,6 +209,40 @@ describe.each(frameworks)('in $name', (framework) => {
         },
       )
     })
+  })
+
+  it('I9: a connection that the server gave up is one that the client has left', async () => {
+    const store = memoryStore()
+    const events = new EventEmitter()
+    await using app = await framework.serve({
+      store,
+      onUnknown: 'rerun',
+      handler: async (turn) => {
+        const closed = new Promise((resolve) => turn.req.socket.once('close', resolve))
+        events.emit('begun', turn.req.socket)
+        await closed
+        await tick()
+        events.emit('closed')
+        await once(events, 'go')
+        turn.json({ attempt: turn.idempotency?.attempt })
+      },
+    })
+    const giveUps: readonly ((socket: Socket, client: RawClient) => unknown)[] = [
+      (socket) => socket.setTimeout(30),
+      (_socket, client) => client.socket.write('no request at all\r\n\r\n'),
+    ]
+    for (const [index, giveUp] of giveUps.entries()) {
+      const [begun, closed] = [once(events, 'begun'), once(events, 'closed')]
+      await using client = await RawClient.to(app.site)
+      client.post(`k${index}`, '/', 'keep-alive')
+      const [socket] = (await begun) as [Socket]
+      giveUp(socket, client)
+      await closed
+      const ask = () => post(app.site, { key: `k${index}`, body: '{}' })
+      expect(await ask(), 'nobody else may run it meanwhile').toMatchObject({ status: 409 })
+      events.emit('go')
+      await eventually(async () => expect((await ask()).text).toBe('{"attempt":1}'))
+    }
   })
 })
 

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/free-port.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { frameworks } from './idempotency/apps.ts'
-import { problemCode } from './idempotency/client.ts'
+import { essence, problemCode } from './idempotency/client.ts'
 import { countingOn } from './idempotency/counting.ts'
 import { RawClient } from './idempotency/raw-client.ts'
 import { slowStore } from './idempotency/slow-store.ts'
@@ -42,6 +42,25 @@ describe.each(frameworks)('in $name', (framework) => {
     })
     await keeping.ask({ key: 'k' })
     expect((await keeping.ask({ key: 'k' })).headers['set-cookie']).toEqual(['a=1', 'b=2'])
+  })
+
+  it('I5: what is said of the stored bytes is replayed, also where outer middleware says something else', async () => {
+    await using app = await counting({
+      outer: (turn) => {
+        turn.set('Content-Type', 'application/json')
+        turn.set('Content-Language', 'en')
+        turn.set('Cache-Control', 'no-store')
+      },
+      handler: (turn) => {
+        turn.set('Content-Type', 'text/csv')
+        turn.set('Content-Language', 'de')
+        turn.bytes('a;b')
+      },
+    })
+    const first = await app.ask({ key: 'k' })
+    const replay = await app.ask({ key: 'k' })
+    expect(first.headers['content-type']).toMatch(/^text\/csv/)
+    expect(essence(replay)).toEqual(essence(first))
   })
 
   it.each([
@@ -209,6 +228,25 @@ describe.each(frameworks)('in $name', (framework) => {
     await eventually(() => expect(slow.settlements).toEqual(['absent']))
     expect(app.runs()).toBe(0)
     expect((await app.ask({ key: 'k', body: '{}' })).text).toBe('{"run":1}')
+  })
+
+  it('I9: a request that somebody else answers while its key is claimed starts nothing, and leaves the key free', async () => {
+    const slow = slowStore('claim')
+    await using app = await counting({
+      store: slow.store,
+      outer: (turn) => {
+        if (turn.req.headers['x-late']) void slow.asked().then(() => turn.res.writeHead(503).end())
+      },
+    })
+    const answered = app.ask({ key: 'k', headers: { 'X-Late': 'yes' } })
+    expect((await answered).status).toBe(503)
+    slow.go()
+    await eventually(() => expect(slow.settlements).toEqual(['absent']))
+    expect(app.runs()).toBe(0)
+    expect((await app.ask({ key: 'k' })).text).toBe('{"run":1}')
+    const replay = app.ask({ key: 'k', headers: { 'X-Late': 'yes' } })
+    expect((await replay).status).toBe(503)
+    expect(app.errors).toEqual([])
   })
 
   it('I10: after release(), nothing is settled any more', async () => {

@@ -85,6 +85,7 @@ function pairs(raw: readonly string[]): [string, string][] {
 }
 
 function decoded(bytes: Buffer, coding: string | undefined): Buffer {
+  if (bytes.length === 0) return bytes
   if (coding === 'gzip') return gunzipSync(bytes)
   if (coding === 'deflate') return inflateSync(bytes)
   if (coding === 'br') return brotliDecompressSync(bytes)

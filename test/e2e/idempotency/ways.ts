@@ -42,6 +42,12 @@ export const ways: readonly Way[] = [
   { name: '204', content: '', answer: (turn) => turn.empty(204) },
   { name: '304', content: '', answer: (turn) => turn.empty(304) },
   {
+    name: '304 with a type',
+    content: '',
+    answer: (turn) =>
+      turn.raw((res) => res.writeHead(304, { 'Content-Type': 'text/plain', ETag: '"v7"' }).end()),
+  },
+  {
     name: 'a redirect',
     content: /Redirecting to \/elsewhere/,
     answer: (turn) => {

@@ -41,14 +41,14 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
    * answer. Rejects with what a callback threw, and for a body that nobody has read; then nothing was claimed.
    */
   async enter(...call: Call): Promise<boolean> {
-    const request = this.#framework.request(...call)
+    const request: GatedRequest = this.#framework.request(...call)
     if (!this.#protects(request)) return true
     const field = readKey(request.rawHeaders, this.#options.header)
     if (field.state === 'invalid')
       return this.#refuse(call, 'idempotency-key-invalid', field.detail)
     if (field.state === 'absent')
       return this.#options.required ? this.#refuse(call, 'idempotency-key-missing') : true
-    seen.add(request)
+    request[running] = undefined
     const { key } = field
     const scope = await scopeOf(this.#options, call)
     const fingerprint = await fingerprintFor(this.#framework, this.#options, call)
@@ -56,10 +56,16 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
     return this.#begin(call, { key, scope, fingerprint })
   }
 
-  #protects(request: IncomingMessage): boolean {
+  /** Tells that what the request went on to failed, where nobody else hears of an error after the head. */
+  failed(...call: Call): void {
+    const request: GatedRequest = this.#framework.request(...call)
+    request[running]?.failed()
+  }
+
+  #protects(request: GatedRequest): boolean {
     if (!this.#options.protects.has(request.method ?? '')) return false
     // Node.js sets it only where the server listens for upgrades. A second gate on the way leaves it to the first.
-    return !Reflect.get(request, 'upgrade') && !seen.has(request)
+    return !Reflect.get(request, 'upgrade') && !(running in request)
   }
 
   async #begin(call: Call, subject: ClaimedSubject): Promise<boolean> {
@@ -75,9 +81,9 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
         ...(scope === undefined && authorization !== undefined && { caller: authorization }),
         ...waiting.options,
       })
-      return begun.state === 'started'
-        ? this.#run(call, key, begun.execution)
-        : this.#answer(call, begun)
+      const isOver = waiting.isOver()
+      if (begun.state === 'started') return this.#run(call, key, begun.execution, isOver)
+      return isOver ? false : this.#answer(call, begun)
     } catch (error) {
       if (waiting.isOver()) return false
       if (!(error instanceof StoreUnavailableError)) throw error
@@ -88,14 +94,15 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
   }
 
   /** Nobody waits any more: nothing has happened, so a retry may run. */
-  async #run(call: Call, key: string, execution: Execution): Promise<boolean> {
-    const request = this.#framework.request(...call)
+  async #run(call: Call, key: string, execution: Execution, isOver: boolean): Promise<boolean> {
+    const request: GatedRequest = this.#framework.request(...call)
     const response = this.#framework.response(...call)
-    if (response.destroyed || request.socket?.destroyed) {
+    if (isOver || response.destroyed || request.socket?.destroyed) {
       await execution.release().catch(() => {})
       return false
     }
     const run = new ProtectedRun(request, response, { key, execution, ...this.#options })
+    request[running] = run
     this.#framework.keep(run.handle, ...call)
     return true
   }
@@ -166,8 +173,13 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
   }
 }
 
-/** Requests that a gate has let in, or is about to. */
-const seen = new WeakSet<IncomingMessage>()
+/** Marks requests that a gate has let in, or is about to. In a WeakMap they would live until a full garbage collection. */
+const running = Symbol('running')
+
+interface GatedRequest extends IncomingMessage {
+  /** What runs for it. */
+  [running]?: ProtectedRun | undefined
+}
 
 interface ClaimedSubject {
   readonly key: string
@@ -175,15 +187,20 @@ interface ClaimedSubject {
   readonly fingerprint: string
 }
 
-/** Waits for another's result as long as the client does. */
+/**
+ * Waits for another's result as long as the client does. It is over, too, when somebody else answers meanwhile: a
+ * middleware that lets no request take longer, say.
+ */
 function patience(response: ServerResponse, waitMs: number) {
-  if (waitMs === 0) return { options: {}, isOver: () => false, end: () => {} }
+  const wasAnswered = response.headersSent
+  const isAnswered = () => response.headersSent && !wasAnswered
+  if (waitMs === 0) return { options: {}, isOver: isAnswered, end: () => {} }
   const controller = new AbortController()
   const leave = () => controller.abort()
   response.once('close', leave)
   return {
     options: { waitMs, signal: controller.signal },
-    isOver: () => controller.signal.aborted,
+    isOver: () => controller.signal.aborted || isAnswered(),
     end: () => void response.off('close', leave),
   }
 }

@@ -47,7 +47,10 @@ export class ProtectedRun {
       maxBodyBytes,
       ended: (recorded) => this.#settle(recorded),
       cut: () => void execution.abandon().catch(ignore),
-      whenLost: (then) => execution.signal.addEventListener('abort', then, { once: true }),
+      whenLost: (then) => {
+        if (execution.signal.aborted) then()
+        else execution.signal.addEventListener('abort', then, { once: true })
+      },
     })
     this.handle = {
       key,
@@ -58,6 +61,11 @@ export class ProtectedRun {
       },
       release: () => this.#release(),
     }
+  }
+
+  /** The handler threw, or rejected: a response that it has begun will not be whole. */
+  failed(): void {
+    this.#recorder.severed()
   }
 
   async #release(): Promise<void> {

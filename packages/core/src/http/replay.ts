@@ -52,6 +52,10 @@ async function acceptable(
 /** What else is said of the encoded bytes. */
 const ofCoding = /^content-(encoding|digest|md5)$/i
 
+/** What is said of the stored bytes, and true of no others. */
+const ofBody =
+  /^(content-(type|encoding|language|location|disposition|range|digest|md5)|repr-digest|etag|last-modified)$/
+
 function isNamed(name: string, lower: string): boolean {
   return name.toLowerCase() === lower
 }
@@ -67,7 +71,7 @@ function merge(
   outer: readonly string[],
   stored: readonly string[],
 ): readonly string[] | undefined {
-  if (outer.length === 0 || name === 'idempotency-replayed') return stored
+  if (outer.length === 0 || name === 'idempotency-replayed' || ofBody.test(name)) return stored
   // Both say what the response depends on: none may be lost, or a cache mixes up two of them.
   if (name === 'vary') return [union(outer, stored)]
   if (name === 'set-cookie') {

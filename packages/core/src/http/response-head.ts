@@ -32,6 +32,11 @@ export function contentLengthOf(head: Head): number | undefined {
   return field === undefined ? undefined : Number(field)
 }
 
+/** Whatever is written then (RFC 9112, section 6.3). */
+export function hasNoBody({ status }: Head): boolean {
+  return status < 200 || status === 204 || status === 304
+}
+
 export function isEventStream(head: Head): boolean {
   return /^\s*text\/event-stream\b/i.test(fieldOf(head, 'content-type') ?? '')
 }
