@@ -75,6 +75,7 @@ const perConnection = [
   'date',
   'idempotency-replayed',
   'keep-alive',
+  'trailer',
   'transfer-encoding',
 ]
 

@@ -14,9 +14,10 @@ export function readKey(rawHeaders: readonly string[], header: string): KeyField
   const name = header.toLowerCase()
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     if (rawHeaders[at]?.toLowerCase() !== name) continue
-    const key = parseKey(rawHeaders[at + 1] ?? '')
-    if (key === undefined) return invalid(`${header} must be a String, such as "8e03978e-40d5"`)
-    if (key === '') return invalid(`${header} must not be empty`)
+    const value = rawHeaders[at + 1] ?? ''
+    const key = parseKey(value)
+    if (!key)
+      return invalid(`${header} must ${value.trim() && key !== '' ? NO_STRING : NO_CONTENT}`)
     if (key.length > MAX_LENGTH)
       return invalid(`${header} must have ${MAX_LENGTH} characters at most`)
     keys.add(key)
@@ -39,6 +40,8 @@ function invalid(detail: string): KeyField {
   return { state: 'invalid', detail }
 }
 
+const NO_STRING = 'be a String, such as "8e03978e-40d5"'
+const NO_CONTENT = 'not be empty'
 const MAX_LENGTH = 255
 
 // RFC 9651, sections 3.1.2 and 3.3.
