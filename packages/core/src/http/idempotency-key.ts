@@ -16,8 +16,7 @@ export function readKey(rawHeaders: readonly string[], header: string): KeyField
     if (rawHeaders[at]?.toLowerCase() !== name) continue
     const value = rawHeaders[at + 1] ?? ''
     const key = parseKey(value)
-    if (!key)
-      return invalid(`${header} must ${value.trim() && key !== '' ? NO_STRING : NO_CONTENT}`)
+    if (!key) return invalid(`${header} must ${isEmpty(value) ? NO_CONTENT : NO_STRING}`)
     if (key.length > MAX_LENGTH)
       return invalid(`${header} must have ${MAX_LENGTH} characters at most`)
     keys.add(key)
@@ -38,6 +37,10 @@ export function parseKey(value: string): string | undefined {
 
 function invalid(detail: string): KeyField {
   return { state: 'invalid', detail }
+}
+
+function isEmpty(value: string): boolean {
+  return value.trim() === '' || parseKey(value) === ''
 }
 
 const NO_STRING = 'be a String, such as "8e03978e-40d5"'
