@@ -16,9 +16,7 @@ export function readKey(rawHeaders: readonly string[], header: string): KeyField
     if (rawHeaders[at]?.toLowerCase() !== name) continue
     const value = rawHeaders[at + 1] ?? ''
     const key = parseKey(value)
-    if (!key) return invalid(`${header} must ${isEmpty(value) ? NO_CONTENT : NO_STRING}`)
-    if (key.length > MAX_LENGTH)
-      return invalid(`${header} must have ${MAX_LENGTH} characters at most`)
+    if (!key || key.length > MAX_LENGTH) return invalid(`${header} must ${expected(value, key)}`)
     keys.add(key)
   }
   const [key, ...others] = keys
@@ -39,12 +37,11 @@ function invalid(detail: string): KeyField {
   return { state: 'invalid', detail }
 }
 
-function isEmpty(value: string): boolean {
-  return value.trim() === '' || parseKey(value) === ''
+function expected(value: string, key: string | undefined): string {
+  if (key) return `have ${MAX_LENGTH} characters at most`
+  return value.trim() === '' || key === '' ? 'not be empty' : 'be a String, such as "8e03978e-40d5"'
 }
 
-const NO_STRING = 'be a String, such as "8e03978e-40d5"'
-const NO_CONTENT = 'not be empty'
 const MAX_LENGTH = 255
 
 // RFC 9651, sections 3.1.2 and 3.3.
