@@ -13,11 +13,13 @@
 -- that a claim which its caller has given up cannot take effect after the release that was to undo it.
 -- Headers are read and written by pieces, since that is several times faster than as a whole.
 -- Twin: packages/core/src/idempotency/memory-store.ts
-local call, pcall, pack, unpack = redis.call, redis.pcall, struct.pack, struct.unpack
-local floor, max, sub = math.floor, math.max, string.sub
+local spread, call, pcall, pack, unpack = unpack, redis.call, redis.pcall, struct.pack, struct.unpack
+local floor, max, sub, format = math.floor, math.max, string.sub, string.format
 local HEADER = 112
 
-local recordKey = KEYS[1]
-local packed = pcall('GET', recordKey)
-if type(packed) ~= 'string' or #packed < HEADER then packed = false end
-local state = packed and sub(packed, 1, 1) or 'F'
+-- The record, or false; its state.
+local function stored(recordKey)
+  local packed = pcall('GET', recordKey)
+  if type(packed) ~= 'string' or #packed < HEADER then return false, 'F' end
+  return packed, sub(packed, 1, 1)
+end

@@ -1,13 +1,14 @@
-import { idempotencyScripts, type Script } from '../generated/lua.ts'
+import { idempotencyScripts } from '../generated/lua.ts'
 import type { RedisPort } from '../redis/client.ts'
-import { keyPart } from '../redis/keys.ts'
 import type { Messages } from '../redis/messages.ts'
-import { isReplyError, runScriptOnBytes } from '../redis/script-runner.ts'
-import { SLOTS, slotOf, slotTag } from '../redis/slots.ts'
+import { runScriptOnBytes } from '../redis/script-runner.ts'
+import { SLOTS } from '../redis/slots.ts'
 import { encodeResponse, encodeTombstone } from './codec.ts'
 import { News } from './news.ts'
 import type { IdempotencyRecord } from './record.ts'
+import { member, RedisNames, subjectOf } from './redis-names.ts'
 import { decodeClaim, decodeRecord, decodeSettle } from './redis-replies.ts'
+import { RedisSteps } from './redis-steps.ts'
 import type {
   Claim,
   ClaimReply,
@@ -32,45 +33,53 @@ import type { Watch } from './wakeups.ts'
 export class RedisIdempotencyStore implements IdempotencyStore {
   readonly remote = true
   readonly #redis: RedisPort
-  readonly #prefix: string
+  readonly #names: RedisNames
+  readonly #steps: RedisSteps
   readonly #news: News
-  /** One hash slot a script: a cluster, or what turned out to be one behind a proxy. */
-  #oneSlot: boolean
 
   constructor(redis: RedisPort, messages: Messages, prefix: string) {
     this.#redis = redis
-    this.#prefix = `${prefix}:idempotency:`
+    this.#names = new RedisNames(prefix)
+    this.#steps = new RedisSteps(redis, this.#names)
     this.#news = new News(messages)
-    this.#oneSlot = redis.cluster
   }
 
-  async claim(subject: Subject, claim: Claim): Promise<ClaimReply> {
+  claim(subject: Subject, claim: Claim): Promise<ClaimReply> {
     const { owner, fingerprint, caller, rerun, willWait } = claim
-    const flags = `${rerun ? 'r' : ''}${willWait ? 'w' : ''}`
-    const args = [owner, fingerprint + caller, ...lease(claim), flags, member(subject)]
-    return decodeClaim(await this.#run(idempotencyScripts.claim, subject, args))
+    const flags = (rerun ? 'r' : '-') + (willWait ? 'w' : '-')
+    const request = owner + fingerprint + caller + flags + member(subject)
+    return new Promise((resolve, failed) => {
+      const answered = (reply: unknown) => resolve(decodeClaim(reply))
+      const key = this.#names.record(subject)
+      this.#steps.claim(claim, { key, args: [request], answered, failed })
+    })
   }
 
   async renew(subject: Subject, owner: string, lifetimes: Lifetimes): Promise<boolean> {
-    const args = [owner, ...lease(lifetimes), member(subject)]
-    return (await this.#run(idempotencyScripts.renew, subject, args)) === 1
+    const { leaseMs, resultTtlMs } = lifetimes
+    const args = [owner, String(leaseMs), String(leaseMs + resultTtlMs), member(subject)]
+    const record = this.#names.record(subject)
+    return (await this.#steps.run(idempotencyScripts.renew, record, args)) === 1
   }
 
-  async settle(
+  settle(
     subject: Subject,
     owner: string | undefined,
     settlement: Settlement,
-    { leaseMs, resultTtlMs }: Lifetimes,
+    lifetimes: Lifetimes,
   ): Promise<SettleReply> {
-    const ttlMs = settlement.state === 'absent' ? leaseMs : resultTtlMs
-    const news = [this.#recordKey(subject), this.#redis.cluster ? '1' : '0']
-    const change = [letters[settlement.state], String(ttlMs), payload(settlement)]
-    const args = [owner ?? '', ...change, ...news, member(subject)]
-    return decodeSettle(await this.#run(idempotencyScripts.settle, subject, args))
+    const change = (owner ?? OPERATOR) + letters[settlement.state] + member(subject)
+    const result = payload(settlement)
+    return new Promise((resolve, failed) => {
+      const answered = (reply: unknown) => resolve(decodeSettle(reply))
+      const key = this.#names.record(subject)
+      const step = { key, args: [change, result], answered, failed }
+      this.#steps.settle(lifetimes, step, result.length > LONG)
+    })
   }
 
   async read(subject: Subject): Promise<IdempotencyRecord | undefined> {
-    const key = this.#recordKey(subject)
+    const key = this.#names.record(subject)
     return decodeRecord(
       subject,
       await runScriptOnBytes(this.#redis, idempotencyScripts.read, [key], []),
@@ -78,36 +87,20 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   }
 
   async unknown(from: number): Promise<UnknownPage> {
-    const last = this.#oneSlot ? Math.min(from + SLOTS_A_PAGE, SLOTS) : 0
-    const indexes = this.#oneSlot
-      ? Array.from({ length: last - from }, (_, offset) => this.#slotIndex(from + offset))
-      : [this.#index]
+    const { oneSlot } = this.#steps
+    const last = oneSlot ? Math.min(from + SLOTS_A_PAGE, SLOTS) : 0
+    const indexes = oneSlot
+      ? Array.from({ length: last - from }, (_, offset) => this.#names.indexOf(from + offset))
+      : [this.#names.index]
     const subjects = (await Promise.all(indexes.map((index) => this.#listed(index)))).flat()
     const records = await Promise.all(subjects.map((subject) => this.read(subject)))
     const unknown = records.filter((record) => record !== undefined && record.state === 'unknown')
     const page = unknown as readonly IdempotencyRecord[]
-    return this.#oneSlot && last < SLOTS ? { records: page, next: last } : { records: page }
+    return oneSlot && last < SLOTS ? { records: page, next: last } : { records: page }
   }
 
   watch(subject: Subject): Watch {
-    return this.#news.watch(this.#recordKey(subject))
-  }
-
-  async #run(
-    script: Script,
-    subject: Subject,
-    args: readonly (string | Buffer)[],
-  ): Promise<unknown> {
-    const key = this.#recordKey(subject)
-    const index = this.#oneSlot ? this.#slotIndex(slotOf(key)) : this.#index
-    try {
-      return await runScriptOnBytes(this.#redis, script, [key, index], args)
-    } catch (error) {
-      // Nothing ran: a server that takes no keys of different slots looked at them first.
-      if (this.#oneSlot || !isReplyError(error, 'CROSSSLOT')) throw error
-      this.#oneSlot = true
-      return this.#run(script, subject, args)
-    }
+    return this.#news.watch(this.#names.record(subject))
   }
 
   async #listed(index: string): Promise<readonly Subject[]> {
@@ -121,21 +114,15 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     } while (cursor !== '0')
     return [...members].map(subjectOf)
   }
-
-  #recordKey({ scope, key }: Subject): string {
-    return `${this.#prefix}{${scope === '' ? '' : keyPart(scope)}:${keyPart(key)}}`
-  }
-
-  get #index(): string {
-    return `${this.#prefix}open`
-  }
-
-  #slotIndex(slot: number): string {
-    return `${this.#prefix}open:{${slotTag(slot)}}`
-  }
 }
 
 const SLOTS_A_PAGE = 256
+
+/** No token of a claim. See lua/idempotency/settle.lua. */
+const OPERATOR = '-'.repeat(22)
+
+/** Longer results, in characters or bytes, travel alone. */
+const LONG = 16_384
 
 const letters: { readonly [State in Settlement['state']]: string } = {
   completed: 'D',
@@ -147,19 +134,4 @@ const letters: { readonly [State in Settlement['state']]: string } = {
 function payload(settlement: Settlement): string | Buffer {
   if (settlement.state === 'completed') return encodeResponse(settlement.response)
   return settlement.state === 'tombstone' ? encodeTombstone(settlement.tombstone) : ''
-}
-
-/** leaseMs, and ttlMs of a claim's record: unknown from the lease's end on, it is remembered like a result. */
-function lease({ leaseMs, resultTtlMs }: Lifetimes): readonly string[] {
-  return [String(leaseMs), String(leaseMs + resultTtlMs)]
-}
-
-/** What the index calls a record: the record's key may hold but hashes of them. */
-function member({ scope, key }: Subject): string {
-  return JSON.stringify([scope, key])
-}
-
-function subjectOf(name: string): Subject {
-  const [scope, key] = JSON.parse(name) as [string, string]
-  return { scope, key }
 }
