@@ -22,15 +22,23 @@ local function publish(recordKey, news)
   if type(sent) ~= 'number' then call('PUBLISH', channel, news) end
 end
 
+-- For how long its owner wanted the result of an unknown outcome to be remembered. Unknown by itself, it lives so long
+-- from the end of its lease.
+local function ownMs(recordKey, packed, leaseEnd)
+  if leaseEnd then return call('PTTL', recordKey) + now - leaseEnd end
+  return (unpack('>I6', packed, 20))
+end
+
 -- Undefined for a settlement that stands against what is stored: then its reply.
 local function settle(recordKey, settlement, payload)
   local token, newState = sub(settlement, 1, 22), sub(settlement, 23, 23)
   local packed, state = stored(recordKey)
   askClock()
-  local leaseEnd, late = false, state == 'U'
+  local leaseEnd, late, ttlMs = false, state == 'U', resultMs
   if state == 'C' then leaseEnd, late = leaseOf(packed) end
   if token == OPERATOR then
     if not late then return 0 end
+    ttlMs = ownMs(recordKey, packed, leaseEnd)
   elseif state == 'F' then
     if newState ~= 'F' then return 0 end
     -- What a claim leaves that was withdrawn before it arrived: should it still arrive, it finds its own token here.
@@ -48,8 +56,8 @@ local function settle(recordKey, settlement, payload)
   local awaited = sub(packed, 2, 2)
   -- Who waits for a free key goes on waiting if another one gets it.
   local flag = newState == 'F' and awaited or '\0'
-  local header = newState .. flag .. sub(packed, 3, 13) .. pack('>I6I6', since, 0) .. token .. sub(packed, 48, 112)
-  call('SET', recordKey, header .. payload, 'PX', newState == 'F' and freeMs or resultMs)
+  local header = newState .. flag .. sub(packed, 3, 13) .. pack('>I6I6', since, newState == 'U' and resultMs or 0) .. token .. sub(packed, 48, 112)
+  call('SET', recordKey, header .. payload, 'PX', newState == 'F' and freeMs or ttlMs)
   local moved = newState == 'U' and opened or closed
   moved[#moved + 1] = sub(settlement, 24)
   if awaited == '\1' then publish(recordKey, newState) end

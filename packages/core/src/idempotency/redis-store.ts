@@ -88,35 +88,51 @@ export class RedisIdempotencyStore implements IdempotencyStore {
 
   async unknown(from: number): Promise<UnknownPage> {
     const { oneSlot } = this.#steps
-    const last = oneSlot ? Math.min(from + SLOTS_A_PAGE, SLOTS) : 0
-    const indexes = oneSlot
-      ? Array.from({ length: last - from }, (_, offset) => this.#names.indexOf(from + offset))
-      : [this.#names.index]
-    const subjects = (await Promise.all(indexes.map((index) => this.#listed(index)))).flat()
-    const records = await Promise.all(subjects.map((subject) => this.read(subject)))
+    const { members, next } = await (oneSlot
+      ? this.#slots(from)
+      : this.#scan(this.#names.index, from))
+    const records = await Promise.all([...members].map((name) => this.read(subjectOf(name))))
     const unknown = records.filter((record) => record !== undefined && record.state === 'unknown')
     const page = unknown as readonly IdempotencyRecord[]
-    return oneSlot && last < SLOTS ? { records: page, next: last } : { records: page }
+    return next === 0 ? { records: page } : { records: page, next }
   }
 
   watch(subject: Subject): Watch {
     return this.#news.watch(this.#names.record(subject))
   }
 
-  async #listed(index: string): Promise<readonly Subject[]> {
+  /** The whole indexes of some slots: each is short. */
+  async #slots(from: number): Promise<Listed> {
+    const next = Math.min(from + SLOTS_A_PAGE, SLOTS)
     const members = new Set<string>()
-    let cursor = '0'
-    do {
-      const reply = await this.#redis.send(index, ['ZSCAN', index, cursor, 'COUNT', '200'])
-      const [next, flat] = reply as [string, string[]]
-      for (let at = 0; at < flat.length; at += 2) members.add(flat[at] as string)
-      cursor = String(next)
-    } while (cursor !== '0')
-    return [...members].map(subjectOf)
+    const collect = async (index: string): Promise<void> => {
+      for (let cursor = 0; ; ) {
+        const part = await this.#scan(index, cursor)
+        for (const member of part.members) members.add(member)
+        cursor = part.next
+        if (cursor === 0) return
+      }
+    }
+    const slots = Array.from({ length: next - from }, (_, offset) => from + offset)
+    await Promise.all(slots.map((slot) => collect(this.#names.indexOf(slot))))
+    return { members, next: next === SLOTS ? 0 : next }
+  }
+
+  async #scan(index: string, cursor: number): Promise<Listed> {
+    const command = ['ZSCAN', index, String(cursor), 'COUNT', '200'] as const
+    const [next, flat] = (await this.#redis.send(index, command)) as [string, string[]]
+    return { members: new Set(flat.filter((_, at) => at % 2 === 0)), next: Number(next) }
   }
 }
 
-const SLOTS_A_PAGE = 256
+/** Names in an index, and where to go on; 0 is the end. */
+interface Listed {
+  readonly members: ReadonlySet<string>
+  readonly next: number
+}
+
+/** So that the answers to one page come within a deadline. */
+const SLOTS_A_PAGE = 64
 
 /** No token of a claim. See lua/idempotency/settle.lua. */
 const OPERATOR = '-'.repeat(22)

@@ -3,7 +3,7 @@ import { duration } from '../options.ts'
 import { GuardedPort } from '../resilience/guarded-port.ts'
 import type { Store } from '../store.ts'
 import { digestCaller, digestFingerprint, newOwner } from './digest.ts'
-import { StoredExecution } from './execution.ts'
+import { hashSubject, StoredExecution } from './execution.ts'
 import type { Begun, Idempotency, IdempotencyOptions, IdempotencyRequest } from './idempotency.ts'
 import type { IdempotencyRecord, StoredResponse } from './record.ts'
 import { checkResponse } from './response-check.ts'
@@ -82,11 +82,17 @@ export class StoredIdempotency implements Idempotency {
   }
 
   async *unknown(): AsyncGenerator<IdempotencyRecord, void, undefined> {
+    // What moves while it is listed may come twice.
+    const told = new Set<string>()
     let from: number | undefined = 0
     while (from !== undefined) {
       const start: number = from
       const page = await this.#store.ask('unknown', (store) => store.unknown(start))
-      yield* page.records
+      for (const record of page.records) {
+        const id = hashSubject(record)
+        if (!told.has(id)) yield record
+        told.add(id)
+      }
       from = page.next
     }
   }
