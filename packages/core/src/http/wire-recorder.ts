@@ -28,7 +28,8 @@ export class WireRecorder implements Exchange {
   /** While the handler has ended the response and its last bytes wait. */
   #stopLookingEnded: (() => void) | undefined
   #gone = false
-  #showClose: () => void
+  /** Tells the response that its client has gone, if it has. */
+  readonly #tellClose: () => void
   /** `half-way`: nothing that follows makes it whole. `early`: should the handler go on, its answer counts. */
   #cut: 'early' | 'half-way' | undefined
 
@@ -48,7 +49,7 @@ export class WireRecorder implements Exchange {
       flushHeaders: () => this.#flushHeaders(),
       destroy: (args) => this.#destroy(args),
     })
-    this.#showClose = this.#watch()
+    this.#tellClose = this.#watch()
   }
 
   /** Whether the handler has begun to answer. */
@@ -62,14 +63,14 @@ export class WireRecorder implements Exchange {
     this.#tellClose()
   }
 
-  /** Returns what tells the response that its client has gone. */
   #watch(): () => void {
     this.#response.once('close', () => {
       this.#gone = true
     })
-    if (this.#request.httpVersionMajor > 1) return hideClose(this.#response, () => this.#hides())
-    ConnectionGuard.of(this.#request.socket).watch(this, this.#response)
-    return () => close(this.#response)
+    const isHttp2 = this.#request.httpVersionMajor > 1
+    const show = isHttp2 ? hideClose(this.#response, () => this.#hides()) : close
+    if (!isHttp2) ConnectionGuard.of(this.#request.socket).watch(this, this.#response)
+    return () => this.#gone && show(this.#response)
   }
 
   #writeHead(args: readonly unknown[]): unknown {
@@ -244,9 +245,5 @@ export class WireRecorder implements Exchange {
     this.#cut = this.headSent ? 'half-way' : 'early'
     this.#listener.cut()
     this.#tellClose()
-  }
-
-  #tellClose(): void {
-    if (this.#gone) this.#showClose()
   }
 }
