@@ -45,10 +45,12 @@ const koa: IdempotencyFramework<[ctx: Context]> = {
   content: (ctx) => ({
     raw: Reflect.get(ctx.request, 'rawBody'),
     parsed: Reflect.get(ctx.request, 'body'),
-    files: [ctx.request, ctx].flatMap((at): unknown[] => [
-      Reflect.get(at, 'file'),
-      Reflect.get(at, 'files'),
-    ]),
+    files: [
+      Reflect.get(ctx.request, 'file'),
+      Reflect.get(ctx.request, 'files'),
+      Reflect.get(ctx, 'file'),
+      Reflect.get(ctx, 'files'),
+    ],
   }),
   parserAdvice: (contentType) => `mount ${parserFor(contentType)}`,
   keep: (handle, ctx) => {

@@ -11,17 +11,24 @@ export function canonicalJson(value: unknown): string {
  * tell a reviver how a number was written, so that numbers and strings are marked in the text before it is parsed.
  */
 export function canonicalJsonText(text: string): string | undefined {
-  let marked: unknown
+  const isExact = !INEXACT.test(text)
+  const value = parse(isExact ? text : mark(text))
+  if (!value) return undefined
+  return write(value.parsed, 0, isExact ? fromValue : fromMarked)
+}
+
+function parse(text: string): { readonly parsed: unknown } | undefined {
   try {
-    marked = JSON.parse(
-      text.replace(SCALAR, (scalar) =>
-        scalar.startsWith('"') ? `"s${scalar.slice(1)}` : `"n${canonicalNumber(scalar)}"`,
-      ),
-    )
+    return { parsed: JSON.parse(text) }
   } catch {
     return undefined
   }
-  return write(marked, 0, fromMarked)
+}
+
+function mark(text: string): string {
+  return text.replace(SCALAR, (scalar) =>
+    scalar.startsWith('"') ? `"s${scalar.slice(1)}` : `"n${canonicalNumber(scalar)}"`,
+  )
 }
 
 /** A number by value: its digits without zeros around them, and its exponent. */
@@ -35,12 +42,24 @@ export function canonicalNumber(text: string): string {
   return `${sign}${significant}e${scale}`
 }
 
+/** As {@link canonicalNumber}, of what is written without exponent and fraction. */
+function canonicalInteger(value: number): string {
+  if (value === 0) return '0'
+  let digits = value
+  let zeros = 0
+  for (; digits % 10 === 0; digits /= 10) zeros++
+  return `${digits}e${zeros}`
+}
+
 /** By a loop: `/0+$/` takes quadratic time over zeros that something follows, and clients choose the digits. */
 function withoutTrailingZeros(digits: string): string {
   let end = digits.length
   while (end > 0 && digits[end - 1] === '0') end--
   return digits.slice(0, end)
 }
+
+/** What a text must have in it where a number might not be exact as it is parsed: a double keeps any 15 digits. */
+const INEXACT = /[\d.]{16}|[eE][+-]?\d{3}/
 
 /** A string that does not end matches up to the end of the text, or each of its quotes would be tried as a beginning. */
 const SCALAR = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/gs
@@ -74,6 +93,7 @@ function writeObject(value: object, depth: number, scalar: Scalar): string {
 
 function fromValue(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
+  if (Number.isSafeInteger(value)) return canonicalInteger(value as number)
   if (typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value)))
     return canonicalNumber(String(value))
   // A parser makes Infinity of 1e400, which is no null.

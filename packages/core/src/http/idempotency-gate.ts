@@ -50,8 +50,9 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
       return this.#options.required ? this.#refuse(call, 'idempotency-key-missing') : true
     request[running] = undefined
     const { key } = field
-    const scope = await scopeOf(this.#options, call)
-    const fingerprint = await fingerprintFor(this.#framework, this.#options, call)
+    const scope = this.#options.scope && (await scopeOf(this.#options.scope, call))
+    const asked = fingerprintFor(this.#framework, this.#options, call)
+    const fingerprint = asked instanceof Promise ? await asked : asked
     if (fingerprint === undefined) return this.#refuse(call, 'idempotency-body-too-deep')
     return this.#begin(call, { key, scope, fingerprint })
   }
@@ -72,20 +73,21 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
     const { key, scope, fingerprint } = subject
     const { authorization, cookie } = this.#framework.request(...call).headers
     if (scope === undefined && authorization === undefined && cookie !== undefined) warnOfCookies()
-    const waiting = patience(this.#framework.response(...call), this.#options.waitMs)
+    const waiting = new Patience(this.#framework.response(...call), this.#options.waitMs)
     try {
       const begun = await this.#idempotency.begin({
         key,
+        scope,
         fingerprint,
-        ...(scope !== undefined && { scope }),
-        ...(scope === undefined && authorization !== undefined && { caller: authorization }),
-        ...waiting.options,
+        caller: scope === undefined ? authorization : undefined,
+        waitMs: this.#options.waitMs,
+        signal: waiting.signal,
       })
-      const isOver = waiting.isOver()
+      const isOver = waiting.isOver
       if (begun.state === 'started') return this.#run(call, key, begun.execution, isOver)
       return isOver ? false : this.#answer(call, begun)
     } catch (error) {
-      if (waiting.isOver()) return false
+      if (waiting.isOver) return false
       if (!(error instanceof StoreUnavailableError)) throw error
       return this.#withoutStore(call, subject, error)
     } finally {
@@ -94,14 +96,12 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
   }
 
   /** Nobody waits any more: nothing has happened, so a retry may run. */
-  async #run(call: Call, key: string, execution: Execution, isOver: boolean): Promise<boolean> {
+  #run(call: Call, key: string, execution: Execution, isOver: boolean): true | Promise<false> {
     const request: GatedRequest = this.#framework.request(...call)
     const response = this.#framework.response(...call)
-    if (isOver || response.destroyed || request.socket?.destroyed) {
-      await execution.release().catch(() => {})
-      return false
-    }
-    const run = new ProtectedRun(request, response, { key, execution, ...this.#options })
+    if (isOver || response.destroyed || request.socket?.destroyed)
+      return execution.release().then(no, no)
+    const run = new ProtectedRun(request, response, { key, execution }, this.#options)
     request[running] = run
     this.#framework.keep(run.handle, ...call)
     return true
@@ -191,16 +191,34 @@ interface ClaimedSubject {
  * Waits for another's result as long as the client does. It is over, too, when somebody else answers meanwhile: a
  * middleware that lets no request take longer, say.
  */
-function patience(response: ServerResponse, waitMs: number) {
-  const wasAnswered = response.headersSent
-  const isAnswered = () => response.headersSent && !wasAnswered
-  if (waitMs === 0) return { options: {}, isOver: isAnswered, end: () => {} }
-  const controller = new AbortController()
-  const leave = () => controller.abort()
-  response.once('close', leave)
-  return {
-    options: { waitMs, signal: controller.signal },
-    isOver: () => controller.signal.aborted || isAnswered(),
-    end: () => void response.off('close', leave),
+class Patience {
+  readonly #response: ServerResponse
+  readonly #wasAnswered: boolean
+  readonly #controller: AbortController | undefined
+
+  constructor(response: ServerResponse, waitMs: number) {
+    this.#response = response
+    this.#wasAnswered = response.headersSent
+    if (waitMs === 0) return
+    this.#controller = new AbortController()
+    response.once('close', this.#leave)
   }
+
+  get signal(): AbortSignal | undefined {
+    return this.#controller?.signal
+  }
+
+  get isOver(): boolean {
+    return this.signal?.aborted || (this.#response.headersSent && !this.#wasAnswered)
+  }
+
+  end(): void {
+    if (this.#controller) this.#response.off('close', this.#leave)
+  }
+
+  readonly #leave = (): void => this.#controller?.abort()
+}
+
+function no(): false {
+  return false
 }

@@ -17,14 +17,15 @@ export interface RequestDescription {
 
 /**
  * One text for all requests that ask for the same: method, path, query by name, content type, and the body by its
- * content. Throws a RangeError for JSON that is nested too deeply.
+ * content. Throws a RangeError for JSON that is nested too deeply. A promise only where files have to be read.
  */
-export async function fingerprintOf(request: RequestDescription): Promise<string> {
+export function fingerprintOf(request: RequestDescription): string | Promise<string> {
   const { method, contentType, content } = request
   const [path, query] = splitUrl(request.url)
   const type = mediaType(contentType)
-  const body = await bodyText(content, contentType)
-  return JSON.stringify([method, path, sortPairs(query), type, body])
+  const whole = (body: string) => JSON.stringify([method, path, sortPairs(query), type, body])
+  const body = bodyText(content, type, contentType)
+  return typeof body === 'string' ? whole(body) : body.then(whole)
 }
 
 /** The same where the application says what the content is: only method and path are added. */
@@ -44,6 +45,7 @@ function splitUrl(url: string): [path: string, query: string] {
 
 /** Sorted by name; the sort is stable, so values of one name stay in order. */
 function sortPairs(pairs: string): string {
+  if (!pairs.includes('&')) return pairs
   const named = pairs.split('&').filter((pair) => pair !== '')
   return named
     .map((pair) => ({ pair, name: pair.split('=', 1)[0] ?? '' }))
@@ -54,6 +56,7 @@ function sortPairs(pairs: string): string {
 
 /** Case does not matter, nor the order of parameters; a boundary is chosen anew by each attempt. */
 function mediaType(contentType: string): string {
+  if (/^[a-z]+\/[a-z0-9.+-]+$/.test(contentType)) return contentType
   const [essence = '', ...parameters] = contentType.split(';').map((part) => part.trim())
   const kept = parameters
     .map((parameter) => parameter.toLowerCase().replaceAll('"', ''))
@@ -61,18 +64,25 @@ function mediaType(contentType: string): string {
   return [essence.toLowerCase(), ...kept.sort()].join(';')
 }
 
-async function bodyText(content: KnownContent, contentType: string): Promise<string> {
+function bodyText(
+  content: KnownContent,
+  type: string,
+  contentType: string,
+): string | Promise<string> {
   if (content.kind === 'none') return ''
-  if (content.kind === 'bytes') return bytesText(content.bytes, contentType)
-  const { value = {} } = content
+  if (content.kind === 'bytes') return bytesText(content.bytes, type, contentType)
+  const { value = {}, files } = content
   const fields = `parsed:${canonicalJson(value)}`
-  if (content.files.length === 0) return fields
-  const files = await Promise.all(content.files.map(describeFile))
-  return `${fields}:${JSON.stringify(sortByName(files))}`
+  return files.length === 0 ? fields : withFiles(fields, files)
 }
 
-function bytesText(bytes: string | Uint8Array, contentType: string): string {
-  const type = mediaType(contentType).split(';', 1)[0] ?? ''
+async function withFiles(fields: string, files: readonly UploadedFile[]): Promise<string> {
+  const described = await Promise.all(files.map(describeFile))
+  return `${fields}:${JSON.stringify(sortByName(described))}`
+}
+
+function bytesText(bytes: string | Uint8Array, mediaType: string, contentType: string): string {
+  const type = mediaType.split(';', 1)[0] ?? ''
   const text = textOf(bytes)
   if (text !== undefined && /^application\/(.+\+)?json$/.test(type)) return canonicalOr(text)
   if (text !== undefined && type === 'application/x-www-form-urlencoded')

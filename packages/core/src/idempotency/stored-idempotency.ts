@@ -40,8 +40,10 @@ export class StoredIdempotency implements Idempotency {
     signal?.throwIfAborted()
     const untilMs = performance.now() + waitMs
     const subject = { scope, key }
-    const claim = {
-      ...this.#lifetimes,
+    const { leaseMs, resultTtlMs } = this.#lifetimes
+    const claim: Claim = {
+      leaseMs,
+      resultTtlMs,
       owner: newOwner(),
       fingerprint: digestFingerprint(fingerprint),
       caller: digestCaller(caller),
@@ -117,9 +119,11 @@ export class StoredIdempotency implements Idempotency {
   #begun(reply: ClaimReply, subject: Subject, owner: string, startedAt: number): Begun {
     if (reply.state === 'started') {
       const { attempt, fence } = reply
-      const grant = { store: this.#store, subject, owner, attempt, fence, startedAt }
-      const limits = { lifetimes: this.#lifetimes, maxRunMs: this.#maxRunMs }
-      return { state: 'started', execution: new StoredExecution({ ...grant, ...limits }) }
+      const store = this.#store
+      const lifetimes = this.#lifetimes
+      const maxRunMs = this.#maxRunMs
+      const grant = { store, subject, owner, attempt, fence, lifetimes, maxRunMs, startedAt }
+      return { state: 'started', execution: new StoredExecution(grant) }
     }
     if (reply.state === 'in-progress') {
       const { runningMs, leaseLeftMs } = reply

@@ -16,7 +16,9 @@ export interface RenewalOptions {
  */
 export class Renewal {
   readonly #options: RenewalOptions
-  readonly #controller = new AbortController()
+  /** Made for the first who asks for the signal: most owners are done before anybody does. */
+  #controller: AbortController | undefined
+  #lost: LeaseLostError | undefined
   #endsAt: number
   #renewAt: number
   #timer: NodeJS.Timeout | undefined
@@ -30,6 +32,10 @@ export class Renewal {
   }
 
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#lost) this.#controller.abort(this.#lost)
+    }
     return this.#controller.signal
   }
 
@@ -87,7 +93,8 @@ export class Renewal {
   #lose(reason: LeaseLostError['reason']): void {
     this.stop()
     this.#options.onLost(reason)
-    this.#controller.abort(new LeaseLostError(reason))
+    this.#lost = new LeaseLostError(reason)
+    this.#controller?.abort(this.#lost)
   }
 }
 
