@@ -37,6 +37,44 @@ describe.each(frameworks)('in $name', (framework) => {
     expect((await keeping.ask({ key: 'k' })).headers['set-cookie']).toEqual(['a=1', 'b=2'])
   })
 
+  it('I5: fields of the connection and the date are those of the replay', async () => {
+    await using app = await counting({
+      handler: (turn) => {
+        turn.set('Date', 'Thu, 01 Jan 1970 00:00:00 GMT')
+        turn.set('Connection', 'close, X-Hop')
+        turn.set('X-Hop', 'of the first connection')
+        turn.set('Keep-Alive', 'timeout=77')
+        turn.set('Idempotency-Replayed', 'false')
+        turn.set('X-End', 'of the content')
+        turn.json({})
+      },
+    })
+    const first = await app.ask({ key: 'k' })
+    expect(first.headers).toMatchObject({
+      'x-hop': 'of the first connection',
+      'x-end': 'of the content',
+    })
+    const { headers } = await app.ask({ key: 'k' })
+    expect(headers).toMatchObject({ 'x-end': 'of the content', 'idempotency-replayed': 'true' })
+    expect(headers).not.toHaveProperty('x-hop')
+    expect(headers['keep-alive']).not.toBe('timeout=77')
+    expect(Math.abs(Date.now() - Date.parse(String(headers.date)))).toBeLessThan(10_000)
+  })
+
+  it('I21: what decides about a replay may fail, and then nothing is sent or run', async () => {
+    await using app = await counting({
+      authorizeReplay: () => {
+        throw new Error('nobody knows')
+      },
+    })
+    await app.ask({ key: 'k' })
+    const answer = await app.ask({ key: 'k' })
+    expect(answer.status).toBe(500)
+    expect(answer.text).not.toContain('"run"')
+    expect(app.runs()).toBe(1)
+    expect(app.errors).toMatchObject([{ message: 'nobody knows' }])
+  })
+
   it('I5: what is said of the stored bytes is replayed, also where outer middleware says something else', async () => {
     await using app = await counting({
       outer: (turn) => {
