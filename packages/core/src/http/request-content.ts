@@ -47,7 +47,9 @@ export function contentOf(request: IncomingMessage, captured: CapturedContent): 
  * tell it only then.
  */
 export async function isEmptyAfterAll(request: IncomingMessage): Promise<boolean> {
-  if (request.headers['content-length'] !== undefined || request.readableEnded) return false
+  if (request.headers['content-length'] !== undefined) return false
+  // Nothing more will be heard of it.
+  if (request.readableEnded || request.destroyed) return false
   await new Promise<void>((resolve) => {
     const settle = () => {
       for (const event of events) request.off(event, settle)
