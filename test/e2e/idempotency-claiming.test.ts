@@ -1,6 +1,12 @@
 import { EventEmitter, once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { redisStore, subscribe } from '@sluice/express'
+import {
+  type IdempotencyStore,
+  memoryStore,
+  redisStore,
+  StoreUnavailableError,
+  subscribe,
+} from '@sluice/express'
 import { Redis } from 'ioredis'
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
@@ -124,5 +130,45 @@ describe.each(frameworks)('in $name', (framework) => {
     expect(app.runs()).toBe(1)
     client.disconnect()
     await store.close()
+  })
+
+  it('I1, I16: open or not, a copy that waits for a running request does not run when the store fails', async () => {
+    const gate = new EventEmitter()
+    const inner = memoryStore()
+    let claims = 0
+    const idempotency = new Proxy(inner.idempotency as IdempotencyStore, {
+      get(target, name: keyof IdempotencyStore) {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        if (name === 'watch') return value.bind(target)
+        return async (...args: unknown[]) => {
+          if (name === 'claim' && ++claims > 2)
+            throw new StoreUnavailableError('failure', 'it fails')
+          return Reflect.apply(value, target, args)
+        }
+      },
+    })
+    await using app = await counting({
+      store: { ...inner, idempotency },
+      onStoreFailure: 'open',
+      onConcurrent: { waitMs: 10_000 },
+      handler: async (turn) => {
+        gate.emit('begun')
+        await once(gate, 'go')
+        turn.json({ run: app.runs() })
+      },
+    })
+    const begun = once(gate, 'begun')
+    const first = app.ask({ key: 'k' })
+    await begun
+    const copy = await app.ask({ key: 'k' })
+    expect(copy.status).toBe(503)
+    expect(app.runs()).toBe(1)
+    gate.emit('go')
+    expect((await first).text).toBe('{"run":1}')
+    const unprotected = app.ask({ key: 'other' })
+    await once(gate, 'begun')
+    gate.emit('go')
+    expect((await unprotected).text).toBe('{"run":2}')
   })
 })

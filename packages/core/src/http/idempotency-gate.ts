@@ -9,6 +9,7 @@ import {
   type Idempotency,
 } from '../idempotency/idempotency.ts'
 import type { StoredResponse } from '../idempotency/record.ts'
+import { isOfWaiting } from '../idempotency/waiting.ts'
 import { warnOfCookies } from './cookie-warning.ts'
 import type { IdempotencyFramework } from './idempotency-framework.ts'
 import { readKey } from './idempotency-key.ts'
@@ -147,7 +148,7 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
   }
 
   #withoutStore(call: Call, subject: ClaimedSubject, error: StoreUnavailableError): boolean {
-    if (this.#options.onStoreFailure === 'open') {
+    if (this.#options.onStoreFailure === 'open' && !isOfWaiting(error)) {
       const { key, scope = '' } = subject
       emit('sluice:idempotency', () => ({
         type: 'unprotected',
