@@ -57,24 +57,26 @@ function accessor(name: 'headersSent' | 'writableEnded'): PropertyDescriptor {
 }
 
 function shadowState(response: Held): () => void {
-  const foreign = foreignAccessors(response)
+  const foreign = isForeign(response) ? Object.getOwnPropertyDescriptors(response) : undefined
   Object.defineProperties(response, accessors)
   response[looksEnded] = true
   return () => {
     response[looksEnded] = false
-    Object.defineProperties(response, foreign)
+    if (foreign) restore(response, foreign)
   }
 }
 
-/** Those that somebody else has put on this very response. */
-function foreignAccessors(response: Held): PropertyDescriptorMap {
-  if (response[looksEnded] !== undefined) return {}
-  return Object.fromEntries(
-    Object.keys(accessors).flatMap((name) => {
-      const own = Object.getOwnPropertyDescriptor(response, name)
-      return own ? [[name, own]] : []
-    }),
-  )
+/** Whether somebody else has put accessors on this very response. */
+function isForeign(response: Held): boolean {
+  if (response[looksEnded] !== undefined) return false
+  return Object.hasOwn(response, 'headersSent') || Object.hasOwn(response, 'writableEnded')
+}
+
+function restore(response: Held, foreign: PropertyDescriptorMap): void {
+  for (const name of Object.keys(accessors)) {
+    const own = foreign[name]
+    if (own) Object.defineProperty(response, name, own)
+  }
 }
 
 const setters = {

@@ -38,6 +38,7 @@ export function fingerprintWith(
 
 /** Without the origin, which a request through a proxy may have. */
 function splitUrl(url: string): [path: string, query: string] {
+  if (url.startsWith('/') && !url.includes('?')) return [url, '']
   const [, path = '', query = ''] =
     /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*)?([^?]*)\??(.*)$/is.exec(url) ?? []
   return [path, query]
