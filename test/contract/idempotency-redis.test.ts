@@ -5,6 +5,7 @@ import {
   type Idempotency,
   type RedisClient,
   redisStore,
+  type UnknownPage,
 } from '@sluice/core'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
@@ -33,6 +34,26 @@ afterAll(async () => {
 })
 beforeEach(() => {
   prefix = `test-${randomUUID()}`
+})
+
+test('I11: any number of unknown outcomes is listed, in pages that a call can carry', async () => {
+  const store = redisStore(direct, { prefix })
+  const keys = Array.from({ length: 2000 }, (_, index) => `lost-${index}`)
+  const idempotency = createIdempotency({ store })
+  for (let at = 0; at < keys.length; at += 500)
+    await Promise.all(
+      keys.slice(at, at + 500).map(async (key) => (await begin(idempotency, key)).abandon()),
+    )
+  const pages: number[] = []
+  const found: string[] = []
+  for (let from: number | undefined = 0; from !== undefined; ) {
+    const page: UnknownPage | undefined = await store.idempotency?.unknown(from)
+    pages.push(page?.records.length ?? 0)
+    from = page?.next
+  }
+  for await (const { key } of idempotency.unknown()) found.push(key)
+  expect(Math.max(...pages)).toBeLessThan(1000)
+  expect(found.sort()).toEqual(keys.sort())
 })
 
 describe('what is in Redis', () => {

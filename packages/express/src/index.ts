@@ -1,7 +1,11 @@
 import type { Decision, Lease, RequestIdempotency } from '@sluice/core'
 
 export * from '@sluice/core'
-export { type IdempotencyMiddlewareOptions, idempotency } from './idempotency.ts'
+export {
+  type IdempotencyHandler,
+  type IdempotencyMiddlewareOptions,
+  idempotency,
+} from './idempotency.ts'
 export {
   Locked,
   type LockedDecorator,

@@ -4,7 +4,7 @@ import { GuardedPort } from '../resilience/guarded-port.ts'
 import type { Store } from '../store.ts'
 import { newToken } from '../token.ts'
 import { digestCaller, digestFingerprint } from './digest.ts'
-import { StoredExecution } from './execution.ts'
+import { hashSubject, StoredExecution } from './execution.ts'
 import type { Begun, Idempotency, IdempotencyOptions, IdempotencyRequest } from './idempotency.ts'
 import type { IdempotencyRecord, StoredResponse } from './record.ts'
 import { checkResponse } from './response-check.ts'
@@ -41,8 +41,10 @@ export class StoredIdempotency implements Idempotency {
     signal?.throwIfAborted()
     const untilMs = performance.now() + waitMs
     const subject = { scope, key }
-    const claim = {
-      ...this.#lifetimes,
+    const { leaseMs, resultTtlMs } = this.#lifetimes
+    const claim: Claim = {
+      leaseMs,
+      resultTtlMs,
       owner: newToken(),
       fingerprint: digestFingerprint(fingerprint),
       caller: digestCaller(caller),
@@ -83,11 +85,17 @@ export class StoredIdempotency implements Idempotency {
   }
 
   async *unknown(): AsyncGenerator<IdempotencyRecord, void, undefined> {
+    // What moves while it is listed may come twice.
+    const told = new Set<string>()
     let from: number | undefined = 0
     while (from !== undefined) {
       const start: number = from
       const page = await this.#store.ask('unknown', (store) => store.unknown(start))
-      yield* page.records
+      for (const record of page.records) {
+        const id = hashSubject(record)
+        if (!told.has(id)) yield record
+        told.add(id)
+      }
       from = page.next
     }
   }
@@ -112,9 +120,11 @@ export class StoredIdempotency implements Idempotency {
   #begun(reply: ClaimReply, subject: Subject, owner: string, startedAt: number): Begun {
     if (reply.state === 'started') {
       const { attempt, fence } = reply
-      const grant = { store: this.#store, subject, owner, attempt, fence, startedAt }
-      const limits = { lifetimes: this.#lifetimes, maxRunMs: this.#maxRunMs }
-      return { state: 'started', execution: new StoredExecution({ ...grant, ...limits }) }
+      const store = this.#store
+      const lifetimes = this.#lifetimes
+      const maxRunMs = this.#maxRunMs
+      const grant = { store, subject, owner, attempt, fence, lifetimes, maxRunMs, startedAt }
+      return { state: 'started', execution: new StoredExecution(grant) }
     }
     if (reply.state === 'in-progress') {
       const { runningMs, leaseLeftMs } = reply
