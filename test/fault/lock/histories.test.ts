@@ -10,7 +10,14 @@ import { seeded, seedOfThisRun } from './random.ts'
 import { Rig, type RigOptions } from './rig.ts'
 
 const seed = seedOfThisRun()
-const messages: readonly FaultName[] = ['cut', 'lose request', 'lose reply', 'delay', 'stall']
+const messages: readonly FaultName[] = [
+  'cut',
+  'lose request',
+  'delay request',
+  'lose reply',
+  'delay',
+  'stall',
+]
 
 test('L2, L5, L9: writes stay in order when processes stop past their leases and are killed', async () => {
   const processes: readonly FaultName[] = ['stop holder', 'stop any', 'kill holder', 'kill any']
