@@ -26,7 +26,7 @@ local function grantAll()
   local fence, text = nowUs, format('%.0f', nowUs)
   for i = 2, #KEYS, 3 do
     local last = tonumber(call('SET', KEYS[i], text, 'PX', FENCE_TTL, 'GET') or 0)
-    if last and last >= fence then fence = last + 1 end
+    if last and last >= fence and last < HIGHEST then fence = last + 1 end
   end
   if fence ~= nowUs then
     text = format('%.0f', fence)

@@ -8,3 +8,4 @@
 -- Twin: packages/core/src/lock/memory-store.ts
 local call, sub, format = redis.call, string.sub, string.format
 local FENCE_TTL = '172800000' -- 48 hours, in ms
+local HIGHEST = 9007199254740990 -- what is above was no fence: it could not be raised

@@ -76,6 +76,8 @@ describe('what is in Redis', () => {
     for (const spoil of [
       () => direct.del(`${prefix}:lock:{a}f`),
       () => direct.set(`${prefix}:lock:{a}f`, 'x', 'PX', 10_000),
+      () => direct.set(`${prefix}:lock:{a}f`, '1e300', 'PX', 10_000),
+      () => direct.set(`${prefix}:lock:{a}f`, 'nan', 'PX', 10_000),
       () => direct.set(`${prefix}:lock:{a}f`, String(last + 1e9), 'PX', 10_000),
       () => direct.persist(`${prefix}:lock:{a}f`),
     ]) {

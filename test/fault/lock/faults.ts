@@ -33,6 +33,12 @@ const faults = {
       anyWorker(rig, random).link?.dropRequest(1 + Math.floor(random() * 3)).happened,
     )
   },
+  /** A claim that arrives after what undoes it must not stay. */
+  'delay request': async ({ rig, random }) => {
+    const { link } = anyWorker(rig, random)
+    const nth = 1 + Math.floor(random() * 3)
+    await within(500, link?.delayRequest(50 + random() * 250, nth, 'EVALSHA').happened)
+  },
   'lose reply': async ({ rig, random }) => {
     await within(500, anyWorker(rig, random).link?.dropReply(1 + Math.floor(random() * 3)).happened)
   },

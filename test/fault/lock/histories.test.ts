@@ -8,9 +8,17 @@ import { type FaultName, goWrong } from './faults.ts'
 import { type History, of } from './history.ts'
 import { seeded, seedOfThisRun } from './random.ts'
 import { Rig, type RigOptions } from './rig.ts'
+import type { Worker } from './worker.ts'
 
 const seed = seedOfThisRun()
-const messages: readonly FaultName[] = ['cut', 'lose request', 'lose reply', 'delay', 'stall']
+const messages: readonly FaultName[] = [
+  'cut',
+  'lose request',
+  'delay request',
+  'lose reply',
+  'delay',
+  'stall',
+]
 
 test('L2, L5, L9: writes stay in order when processes stop past their leases and are killed', async () => {
   const processes: readonly FaultName[] = ['stop holder', 'stop any', 'kill holder', 'kill any']
@@ -43,6 +51,19 @@ test('L5: a lease whose reply was slow ends no later for its holder than for the
 test('L3, L4, L6: lost, late and cut messages leave no lock behind, and everybody is served or told', async () => {
   const history = await run({ leaseMs: 10_000 }, messages)
   await expectOrder(history)
+})
+
+test('L3: a claim that arrives after what undoes it leaves no lock behind', async () => {
+  await using server = await RedisServer.start()
+  await using rig = await Rig.start(server, { processes: 1, callers: 1 })
+  const [worker] = rig.workers as [Worker]
+  const delayed = worker.link?.delayRequest(300, 1, 'EVAL') // a new server has no script for EVALSHA
+  worker.begin()
+  await delayed?.happened
+  const history = await rig.finish()
+  await expectOrder(history)
+  expect(of(history, 'granted')).toEqual([])
+  expect(of(history, 'looked')[0]?.keys).not.toEqual([]) // it did arrive
 })
 
 test('L2, L3, L5, L6, L9: all that at once, and a server that stands still', async () => {

@@ -21,7 +21,8 @@ export interface Lease extends AsyncDisposable {
   extend(): Promise<void>
   /**
    * Gives the lease back and wakes who is next; a second call has no further effect. Leaving an `await using` block does
-   * the same, and never throws.
+   * the same, and never throws. `already-lost`: the store no longer had it, since it had ended; or since a client that
+   * sends again what a broken connection left unanswered has sent this release twice.
    *
    * @throws StoreUnavailableError (`store-unavailable`) after one deadline; it is tried again in the background until
    * the lease would have ended.

@@ -117,7 +117,8 @@ export class MemoryLockStore implements LockStore {
     if (!lock?.holder) return undefined
     const { fence, metadata, grantedAt, endsAt } = lock.holder
     const waiters = lock.line.alive(now)
-    return { fence, metadata, heldMs: now - grantedAt, remainingMs: endsAt - now, waiters }
+    const heldMs = Math.floor(now - grantedAt)
+    return { fence, metadata, heldMs, remainingMs: Math.floor(endsAt - now), waiters }
   }
 
   listen(key: string, waiter: string, onTurn: () => void): Listening {

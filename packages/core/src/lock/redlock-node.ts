@@ -43,8 +43,11 @@ export class RedlockNode {
   }
 }
 
-/** Two of them, the claim and the agreement on its fence, fit into the default deadline of a locker. */
-const NODE_DEADLINE_MS = 200
+/**
+ * Less than the default deadline of a locker, so that it is told which masters failed. It holds up a call only where
+ * those that answered are no majority.
+ */
+const NODE_DEADLINE_MS = 400
 
 /** A claim that is under way at several masters. Some may answer long after the others have decided. */
 export class Attempt {

@@ -140,7 +140,10 @@ export class RedlockStore implements LockStore {
     return { leftMs: waits[Math.max(missing, 1) - 1] ?? 0 }
   }
 
-  /** Before the claim counts, a majority knows its fence. Masters that have not answered yet are asked too. */
+  /**
+   * Before the claim counts, a majority knows its fence. Masters that have not answered yet are told too; until they
+   * know, a claim that is sent again may be answered by a higher fence of theirs.
+   */
   #agree(keys: LockKeys, claim: LockClaim, { fence, know, refused }: Won): Promise<true> {
     const agreed = this.#nodes.map((node, index) => {
       if (know.includes(index)) return Promise.resolve(true)

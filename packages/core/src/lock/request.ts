@@ -35,7 +35,11 @@ export function checkKey(owner: string, key: unknown): string {
 /** @throws ConfigurationError (`configuration`) */
 export function checkAcquire(owner: string, options: AcquireOptions): CheckedAcquire {
   if (options === NO_OPTIONS) return PLAIN
-  const { waitMs = 0, signal, metadata } = checkOptions(owner, options, rules)
+  const {
+    waitMs = 0,
+    signal,
+    metadata,
+  } = checkOptions(owner, options, owner === 'tryAcquire' ? rulesOfTrying : rules)
   return { waitMs, signal, metadata: metadata === undefined ? '' : toJson(owner, metadata) }
 }
 
@@ -59,6 +63,8 @@ const rules: Readonly<Record<keyof AcquireOptions, Rule>> = {
   signal: { expected: 'an AbortSignal', accepts: (value) => value instanceof AbortSignal },
   metadata: { expected: 'a small JSON value', accepts: () => true },
 }
+
+const { waitMs: _, ...rulesOfTrying } = rules
 
 function toJson(owner: string, metadata: unknown): string {
   const json = asJson(metadata)

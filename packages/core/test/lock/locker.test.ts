@@ -154,6 +154,12 @@ describe('what a locker is asked for', () => {
     expect(await locker.inspect('k')).toBeUndefined()
   })
 
+  test('L6: is not to wait, where it only tries', async () => {
+    const options = { waitMs: 100 } as AcquireOptions
+    const tried = locker.tryAcquire('k', options)
+    await expect(tried).rejects.toMatchObject({ code: 'configuration', option: 'waitMs' })
+  })
+
   test('L17: can hold 1,024 characters of metadata, as JSON', async () => {
     const metadata = 'x'.repeat(1022)
     await using lease = await locker.acquire('long', { metadata })

@@ -18,7 +18,7 @@ export interface PackageLease {
   release(): Promise<string>
 }
 
-export interface PackageOptions {
+interface PackageOptions {
   readonly leaseMs: number
   readonly renew: boolean
 }
