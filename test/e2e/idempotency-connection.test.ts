@@ -86,6 +86,27 @@ describe.each(frameworks)('in $name', (framework) => {
     }
   })
 
+  it('I9: a connection that was idle for too long amid the answer leaves it whole nevertheless', async () => {
+    const store = memoryStore()
+    await using app = await framework.serve({
+      store,
+      handler: async (turn) => {
+        const closed = new Promise((resolve) => turn.req.socket.once('close', resolve))
+        turn.raw((res) => res.write('before, '))
+        turn.req.socket.setTimeout(30)
+        await closed
+        await tick()
+        turn.res.write('after')
+        turn.res.end()
+      },
+    })
+    await using client = await RawClient.to(app.site)
+    client.post('k')
+    await client.end()
+    const ask = () => post(app.site, { key: 'k', body: '{}' })
+    await eventually(async () => expect((await ask()).text).toBe('before, after'))
+  })
+
   it('I9: of two requests that were sent together, the second is stored whole although its turn never comes', async () => {
     const store = memoryStore()
     const events = new EventEmitter()

@@ -14,7 +14,7 @@ test('I5, I11, I15: a sentinel client of node-redis replays bytes, wakes who wai
   await redis.connect()
   const store = redisStore(redis)
   try {
-    const idempotency = createIdempotency({ store })
+    const idempotency = createIdempotency({ store, timeoutMs: 10_000 })
     await completesAndWakes(idempotency)
     const kept = await begin(idempotency, 'kept')
     await eventually(() => isReplicated(site))
@@ -36,7 +36,7 @@ test('I5, I15: a pool of node-redis replays bytes, and wakes who waits', async (
   await redis.connect()
   const store = redisStore(redis as RedisClient)
   try {
-    await completesAndWakes(createIdempotency({ store }))
+    await completesAndWakes(createIdempotency({ store, timeoutMs: 10_000 }))
   } finally {
     await store.close()
     redis.destroy()

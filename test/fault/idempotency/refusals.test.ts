@@ -21,7 +21,7 @@ let idempotency: Idempotency
 beforeEach(async () => {
   server = await RedisServer.start()
   redis = new Redis(server.port, '127.0.0.1')
-  idempotency = createIdempotency({ store: redisStore(redis) })
+  idempotency = createIdempotency({ store: redisStore(redis), timeoutMs: 10_000 })
 })
 afterEach(async () => {
   redis.disconnect()

@@ -35,6 +35,7 @@ export function hideClose(response: ServerResponse, hides: () => boolean): () =>
   })
   return () => {
     if (!hidden) return
+    hidden = false
     unsilence()
     response.emit('finish')
     response.emit('close')
