@@ -5,6 +5,9 @@ import type { Plan } from './harness.ts'
 import { startRedis } from './redis.ts'
 import { absoluteTable, type Ran, ratioTable } from './report.ts'
 import { bytes } from './suites/bytes.ts'
+import { delaySuites } from './suites/delay.ts'
+import { delayExact } from './suites/delay-exact.ts'
+import { delayLateness } from './suites/delay-lateness.ts'
 import { denyCache } from './suites/deny-cache.ts'
 import { express } from './suites/express.ts'
 import { idempotencySuites } from './suites/idempotency.ts'
@@ -31,6 +34,9 @@ const suites: readonly Suite[] = [
   idempotencyExact,
   ...lockSuites,
   lockWaiting,
+  ...delaySuites,
+  ...delayExact,
+  ...delayLateness,
 ]
 const fullPlan: Plan = {
   rounds: 7,

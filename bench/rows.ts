@@ -5,7 +5,7 @@ import { median, quantile } from './statistics.ts'
 export interface Row {
   readonly measure: string
   readonly target: Target
-  readonly unit: 'times' | 'bytes' | 'round trips' | 'commands' | 'commands/s' | 'waiters'
+  readonly unit: 'times' | 'ms' | 'bytes' | 'round trips' | 'commands' | 'commands/s' | 'waiters'
   readonly ours: Value
   /** The quartiles of our value over the rounds. */
   readonly spread?: readonly [number, number]

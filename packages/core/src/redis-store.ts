@@ -8,6 +8,7 @@ import { checkOptions } from './options.ts'
 import { RedisRateLimitStore } from './rate-limit/redis-store.ts'
 import { type RedisClient, redisPort } from './redis/client.ts'
 import { Messages } from './redis/messages.ts'
+import { probe } from './redis/probe.ts'
 import { CircuitBreaker } from './resilience/circuit-breaker.ts'
 import type { Store } from './store.ts'
 
@@ -48,13 +49,9 @@ export function redisStore(
   })
   if (Array.isArray(client)) return severalMasters(client, prefix)
   const redis = redisPort(client)
-  // A write, since a server may answer reads and still refuse what a decision needs. Each goes to another slot: in
-  // a cluster, one lost master must not stand for all.
+  // Each goes to another slot: in a cluster, one lost master must not stand for all.
   let probes = 0
-  const circuit = new CircuitBreaker(() => {
-    const key = `${prefix}:probe:${probes++ % PROBE_KEYS}`
-    return redis.send(key, ['SET', key, '1', 'PX', '1000'])
-  })
+  const circuit = new CircuitBreaker(() => probe(redis, `${prefix}:probe:${probes++ % PROBE_KEYS}`))
   const messages = new Messages(redis)
   const rateLimit = new RedisRateLimitStore(redis, prefix)
   const idempotency = new RedisIdempotencyStore(redis, messages, prefix)

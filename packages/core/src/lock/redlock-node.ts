@@ -1,4 +1,5 @@
 import type { RedisPort } from '../redis/client.ts'
+import { probe } from '../redis/probe.ts'
 import { CircuitBreaker } from '../resilience/circuit-breaker.ts'
 import { StoreGuard } from '../resilience/guard.ts'
 import type { RedisLockStore } from './redis-store.ts'
@@ -13,7 +14,7 @@ export class RedlockNode {
   constructor(redis: RedisPort, store: RedisLockStore, prefix: string) {
     const key = `${prefix}:probe:redlock`
     this.store = store
-    this.#circuit = new CircuitBreaker(() => redis.send(key, ['SET', key, '1', 'PX', '1000']))
+    this.#circuit = new CircuitBreaker(() => probe(redis, key))
     this.#guard = new StoreGuard(NODE_DEADLINE_MS, this.#circuit)
   }
 
