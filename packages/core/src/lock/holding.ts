@@ -69,10 +69,9 @@ export class Holding implements Lease {
   }
 
   async extend(): Promise<void> {
-    this.#renewal.check()
-    const lost = this.#released === undefined ? this.#renewal.lost : 'taken'
-    if (lost) throw new LeaseLostError(lost)
+    this.#checkOwned()
     if (!(await this.#renewal.renew())) throw new LeaseLostError('taken')
+    this.#checkOwned() // it may have been over before the answer came, or by then
   }
 
   release(): Promise<'released' | 'already-lost'> {
@@ -82,6 +81,12 @@ export class Holding implements Lease {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release().catch(() => {}) // reported by an event, and tried again
+  }
+
+  #checkOwned(): void {
+    this.#renewal.check()
+    const lost = this.#released === undefined ? this.#renewal.lost : 'taken'
+    if (lost) throw new LeaseLostError(lost)
   }
 
   async #release(): Promise<'released' | 'already-lost'> {

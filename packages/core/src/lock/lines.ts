@@ -26,6 +26,7 @@ export class Lines {
   /** Resolves with a grant, or with the store's refusal when the wait is over. */
   wait(key: string, wait: Wait): Promise<Taken> {
     return new Promise((resolve, reject) => {
+      wait.signal?.throwIfAborted() // a signal tells it once
       const line = this.#lines.get(key) ?? this.#open(key)
       line.enter(new Caller(wait, (caller) => line.leave(caller), resolve, reject))
     })

@@ -36,6 +36,7 @@ export async function poll(keys: LockKeys, wait: Wait): Promise<Taken> {
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.reject(signal.reason)
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       stopListening()

@@ -1,6 +1,7 @@
 import { ConfigurationError, StoreUnavailableError } from '../errors.ts'
 import { GuardedPort } from '../resilience/guarded-port.ts'
 import type { Store } from '../store.ts'
+import { tooLate } from './caller.ts'
 import type { Lease } from './lease.ts'
 import type { LockerOptions } from './locker.ts'
 import { checkKeys } from './request.ts'
@@ -36,6 +37,7 @@ export class Replicas {
         store.replicated?.(keys, grant, this.#min, this.#waitMs),
       )
       if ((have ?? 0) < this.#min) throw tooFew(have ?? 0, this.#min)
+      if (lease.remainingMs() <= 0) throw tooLate()
     } catch (error) {
       await lease[Symbol.asyncDispose]()
       throw error

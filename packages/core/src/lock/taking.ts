@@ -10,9 +10,12 @@ export async function takeOnce(
 ): Promise<Taken> {
   const startedAt = performance.now()
   const reply = await claimOrCleanUp(port, keys, claim, undefined, signal)
-  if (reply.state === 'held') return { leftMs: reply.leftMs }
+  if (reply.state === 'held') {
+    signal?.throwIfAborted() // a store of this process answers all the same
+    return { leftMs: reply.leftMs }
+  }
   const grant = timed(claim, reply.fence, startedAt)
-  if (!isOver(grant)) return grant
+  if (!signal?.aborted && !isOver(grant)) return grant
   undoGrant(port, keys, claim)
-  throw tooLate()
+  throw signal?.aborted ? signal.reason : tooLate()
 }

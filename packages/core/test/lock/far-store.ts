@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import {
   createLocker,
   type Locker,
@@ -52,6 +53,8 @@ export class FarStore implements LockStore {
   /** Calls of turns get lost. */
   deaf = false
   replicas: number | undefined
+  /** How long they take to say so. */
+  replicatedAfterMs = 0
 
   constructor(of: MemoryLockStore = server(), lines = true) {
     this.#server = of
@@ -117,6 +120,7 @@ export class FarStore implements LockStore {
   }
 
   async replicated(): Promise<number> {
+    await setTimeout(this.replicatedAfterMs)
     return this.replicas ?? 0
   }
 

@@ -121,6 +121,21 @@ describe('a lease that is not renewed', () => {
     expect(lease.remainingMs()).toBeCloseTo(LEASE_MS - 200)
   })
 
+  test.each([
+    [{ leaseMs: 300 }, false],
+    [{ leaseMs: 900, maxHoldMs: 300 }, true],
+  ])('L5, L8: extended by an answer that came too late is lost (%o)', async (options, reads) => {
+    const lease = await store.locker(options).acquire('k')
+    if (reads) void lease.signal
+    await pass(100)
+    const answered = new Promise<void>((resolve) => setTimeout(resolve, 310))
+    store.next('extend', { answered })
+    const outcome = lease.extend().catch((error: unknown) => error)
+    await pass(310)
+    expect(lease.remainingMs()).toBeLessThanOrEqual(0)
+    expect(await outcome).toBeInstanceOf(LeaseLostError)
+  })
+
   test('L8: does not get longer by an extension of which nobody knows', async () => {
     const lease = await store.locker({ leaseMs: LEASE_MS, timeoutMs: 100 }).acquire('k')
     store.next('extend', 'loses its reply')

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   type AcquireOptions,
   ConfigurationError,
@@ -206,6 +207,14 @@ describe('replicas', () => {
     expect(lease.remainingMs()).toBeGreaterThan(0)
   })
 
+  test('L5, L13: that confirm it when the lease is over have confirmed nothing', async () => {
+    const store = new FarStore()
+    store.replicas = 2
+    store.replicatedAfterMs = 60
+    const locker = store.locker({ ...options, leaseMs: 50 })
+    await expect(locker.acquire('k')).rejects.toMatchObject({ code: 'store-unavailable' })
+  })
+
   test('L13: too few, and the grant is given back', async () => {
     const store = new FarStore()
     store.replicas = 1
@@ -214,6 +223,29 @@ describe('replicas', () => {
     await expect(locker.acquire('k')).rejects.toMatchObject(refused)
     await expect(locker.tryAcquire(['a', 'b'])).rejects.toMatchObject(refused)
     for (const key of ['k', 'a', 'b']) expect(await locker.inspect(key)).toBeUndefined()
+  })
+})
+
+describe.each([true, false])('an abort just after the call, with handOver: %s', (handOver) => {
+  test.each([
+    ['k', 0],
+    ['k', 60_000],
+    [['a', 'k'], 0],
+    [['a', 'k'], 60_000],
+    ['free', 0],
+    ['free', 60_000],
+    [['free', 'a'], 60_000],
+  ])('L6, L18: ends it at once, with the reason (%j, waitMs: %d)', async (key, waitMs) => {
+    const store = memoryStore()
+    await using _held = await createLocker({ store }).acquire('k')
+    const controller = new AbortController()
+    const { signal } = controller
+    const locker = createLocker({ store, handOver })
+    const outcome = locker.acquire(key, { waitMs, signal }).catch((reason: unknown) => reason)
+    controller.abort('enough')
+    expect(await Promise.race([outcome, setImmediate('still waiting')])).toBe('enough')
+    for (const free of ['a', 'free']) expect(await locker.inspect(free)).toBeUndefined()
+    expect(await locker.inspect('k')).toMatchObject({ waiters: 0 })
   })
 })
 
