@@ -38,8 +38,9 @@ export class Renewal {
     if (renews) this.#arm()
   }
 
-  /** Made when it is read for the first time. */
+  /** Made when it is read for the first time. A read after the end finds it aborted, though no timer ran in between. */
   get signal(): AbortSignal {
+    this.check()
     this.#controller ??= this.#watched()
     return this.#controller.signal
   }
@@ -60,7 +61,7 @@ export class Renewal {
     clearTimeout(this.#timer)
   }
 
-  /** Loses the lease if it is over by now: where nobody read `signal` no timer does. */
+  /** Loses the lease if it is over by now: where nobody read `signal`, or the process stood still, no timer did. */
   check(): void {
     if (!this.#stopped && performance.now() >= this.#endsAt) this.#lose(this.#silence)
   }
