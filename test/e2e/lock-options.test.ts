@@ -1,3 +1,5 @@
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import * as onExpress from '@sluice/express'
 import { ConfigurationError } from '@sluice/express'
 import * as onKoa from '@sluice/koa'
@@ -59,12 +61,25 @@ describe.each(packages)('in %s', (_name, { lock, withLock, Locked }) => {
       },
     )
 
+    it('L15: says so when it was mounted without being called', () => {
+      const request = new IncomingMessage(new Socket())
+      for (const given of [request, { req: request }])
+        expect(failing(given)).toMatchObject({
+          message: expect.stringContaining(`write app.use(${owner}(key))`),
+        })
+    })
+
     it('L15: takes keys, several keys, callbacks, and options that are undefined', () => {
       for (const key of ['k', ['a', 'b'], () => 'k'])
         expect(
           failing(key, { leaseMs: 50, waitMs: undefined, metadata: { a: [1] } }),
         ).toBeUndefined()
     })
+  })
+
+  it('L15: withLock wants a handler at construction', () => {
+    for (const args of [['k'], [() => 'k', 'k'], ['k', { waitMs: 1 }]])
+      expect(() => (withLock as Guard)(...args)).toThrow(/^withLock: `handler` must be a function/)
   })
 
   it.each([

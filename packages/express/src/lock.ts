@@ -4,6 +4,7 @@ import {
   checkArguments,
   checkCalled,
   checkDecorated,
+  checkHandler,
   type LockFramework,
   LockGate,
   type LockGateOptions,
@@ -108,6 +109,7 @@ export function withLock(
   options: LockOptions = {},
 ): (req: Request, res: Response, next: NextFunction) => Promise<unknown> {
   const gate = new LockGate('withLock', express, key, options)
+  checkHandler('withLock', handler)
   return function withLock(req, res, next) {
     return passed(
       gate.run([req, res], () => handler(req as LockedRequest, res, next)),

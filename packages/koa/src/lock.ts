@@ -4,6 +4,7 @@ import {
   checkArguments,
   checkCalled,
   checkDecorated,
+  checkHandler,
   type LockFramework,
   LockGate,
   type LockGateOptions,
@@ -93,6 +94,7 @@ export function withLock(
   options: LockOptions = {},
 ): (ctx: Context, next: Next) => Promise<unknown> {
   const gate = new LockGate('withLock', koa, key, options)
+  checkHandler('withLock', handler)
   return function withLock(ctx, next) {
     return gate.run([ctx], () => handler(ctx as LockedContext, next))
   }

@@ -9,6 +9,7 @@ import { hasLeft, whenEnded, whenOver } from './client-presence.ts'
 import { leaveUndone } from './leave-undone.ts'
 import type { LockFramework } from './lock-framework.ts'
 import {
+  checkLockKey,
   type LockGateOptions,
   type LockKey,
   type ResolvedLockOptions,
@@ -39,7 +40,7 @@ export class LockGate<Call extends readonly unknown[]> {
     this.#owner = owner
     this.#framework = framework
     this.#key = key
-    if (typeof key !== 'function') checkKeys(owner, key)
+    checkLockKey(owner, key)
     this.#options = resolveLockOptions(owner, options)
     this.#locker = createLocker(this.#options.locker)
   }
@@ -68,8 +69,7 @@ export class LockGate<Call extends readonly unknown[]> {
   ): Promise<Awaited<T> | undefined> {
     const entry = await this.#enter(call)
     if (!entry) return undefined
-    const response = this.#framework.response(...call)
-    const ended = new Promise<void>((resolve) => whenEnded(response, resolve))
+    const ended = this.#ended(call)
     const before = this.#framework.kept(...call)
     this.#framework.keep(entry.lease, ...call)
     let worksOn = untilAnswered
@@ -84,6 +84,12 @@ export class LockGate<Call extends readonly unknown[]> {
       if (!worksOn || !this.#framework.answersByItself(...call))
         this.#framework.keep(before, ...call)
     }
+  }
+
+  #ended(call: Call): Promise<void> {
+    const request = this.#framework.request(...call)
+    const response = this.#framework.response(...call)
+    return new Promise((resolve) => whenEnded(request, response, resolve))
   }
 
   /** The handler is done with the response, and the client has it, or has left. */

@@ -1,7 +1,9 @@
+import { ConfigurationError } from '../errors.ts'
 import { type LockerOptions, lockerRules } from '../lock/locker.ts'
-import { checkAcquire } from '../lock/request.ts'
+import { checkAcquire, checkKeys } from '../lock/request.ts'
 import { checkOptions, integer, oneOf, type Rule } from '../options.ts'
 import type { Eventually } from './rate-limit-options.ts'
+import { isRequest } from './uncalled.ts'
 
 /**
  * What is locked: a key, several keys that are taken together, or a function that tells them for a request. `Call` is
@@ -32,6 +34,21 @@ export interface LockGateOptions<Call extends readonly unknown[]>
   readonly onStoreFailure?: 'closed' | 'open' | undefined
   /** The status of a refusal because the key is held, from 400 to 599; default 423. */
   readonly status?: number | undefined
+}
+
+/**
+ * Checks what a guard is given to lock. `owner` is the function that it was given to.
+ *
+ * @throws ConfigurationError (`configuration`), saying what to do.
+ */
+export function checkLockKey(owner: string, key: unknown): void {
+  if (typeof key === 'string' || Array.isArray(key)) checkKeys(owner, key)
+  else if (typeof key !== 'function') {
+    const expected = isRequest(key)
+      ? `given: write app.use(${owner}(key)), not app.use(${owner})`
+      : 'a non-empty string, an array of such, or a function that tells it for a request'
+    throw new ConfigurationError(owner, 'key', key, expected)
+  }
 }
 
 /** The options as a gate uses them. */

@@ -42,6 +42,16 @@ export function checkArguments(
   throw new ConfigurationError(owner, 'arguments', args, expected)
 }
 
+/**
+ * Checks that something was given to be run under a lock: at construction, since a request comes late.
+ *
+ * @throws ConfigurationError (`configuration`)
+ */
+export function checkHandler(owner: string, handler: unknown): void {
+  if (typeof handler === 'function') return
+  throw new ConfigurationError(owner, 'handler', handler, 'a function')
+}
+
 /** What is decorated, where this is the context of a standard decorator. */
 function kindOf(context: unknown): string | undefined {
   if (typeof context !== 'object' || context === null) return undefined
