@@ -113,8 +113,9 @@ function checkId(owner: string, id: unknown): void {
 const LONGEST_ID = 512
 
 function dueOf(when: ScheduleTime): Due {
-  const { delayMs, at } = Object(when) as ScheduleTime
-  if ((delayMs === undefined) === (at === undefined))
+  const { delayMs, at, ...others } = Object(when) as ScheduleTime
+  const isOne = (delayMs === undefined) !== (at === undefined)
+  if (!isOne || Object.keys(others).length > 0)
     throw new ConfigurationError('schedule', 'when', when, 'either { delayMs } or { at }')
   if (delayMs !== undefined) {
     if (delay.accepts(delayMs)) return { delayMs }

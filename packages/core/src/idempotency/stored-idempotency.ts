@@ -139,8 +139,13 @@ export class StoredIdempotency implements Idempotency {
 const SOONEST_RETRY_MS = 1000
 
 /** Checked before anything is sent, so that a wrong call claims nothing. */
-function checkRequest({ key, scope, fingerprint, caller, waitMs = 0 }: IdempotencyRequest): void {
+function checkRequest(request: IdempotencyRequest): void {
+  const { key, scope, fingerprint, caller, waitMs = 0 } = Object(request) as IdempotencyRequest
   checkSubject('begin', key, scope ?? '')
+  // A `scope` that is misspelt would let the keys of different customers meet.
+  for (const name in request)
+    if (!requestNames.has(name))
+      throw new ConfigurationError('begin', name, Reflect.get(request, name), NO_SUCH)
   if (typeof fingerprint !== 'string' && !(fingerprint instanceof Uint8Array))
     throw new ConfigurationError('begin', 'fingerprint', fingerprint, 'a string or a Uint8Array')
   if (caller !== undefined && typeof caller !== 'string')
@@ -155,3 +160,14 @@ function checkSubject(owner: string, key: unknown, scope: unknown): void {
 }
 
 const wait = duration(0)
+
+const requestNames: ReadonlySet<string> = new Set<keyof IdempotencyRequest>([
+  'key',
+  'scope',
+  'fingerprint',
+  'caller',
+  'waitMs',
+  'signal',
+])
+
+const NO_SUCH = `absent, since there is no such argument (known are ${[...requestNames].join(', ')})`

@@ -1,4 +1,4 @@
-import { LockTimeoutError } from '../errors.ts'
+import { ConfigurationError, LockTimeoutError } from '../errors.ts'
 import { emit } from '../events.ts'
 import { GuardedPort } from '../resilience/guarded-port.ts'
 import type { Store } from '../store.ts'
@@ -58,6 +58,8 @@ export class StoredLocker implements Locker {
     options: AcquireOptions,
     work: (lease: Lease) => T | Promise<T>,
   ): Promise<T> {
+    if (typeof work !== 'function')
+      throw new ConfigurationError('using', 'work', work, 'a function')
     const lease = await this.#acquire('using', key, options, this.#options.renew ?? true)
     try {
       return await work(lease)

@@ -82,6 +82,7 @@ describe('what cannot be scheduled', () => {
     [undefined, 'when'],
     [null, 'when'],
     [{ delayMs: 1, at: 5 }, 'when'],
+    [{ delayMs: 1, attempts: 3 }, 'when'],
   ])('D7: at a wrong time: %j', async (when, option) => {
     const refused = queue().schedule('id', 1, when as ScheduleTime)
     await expect(refused).rejects.toThrow(ConfigurationError)

@@ -52,6 +52,8 @@ describe('a locker', () => {
     })
     await expect(work).rejects.toBe(broken)
     expect(await locker.inspect('k')).toBeUndefined()
+    const without = Reflect.apply(locker.using, locker, ['k', {}])
+    await expect(without).rejects.toThrow(/^using: `work` must be a function/)
   })
 
   test('L10: `using` masks neither a result nor an error by a release that fails', async () => {
