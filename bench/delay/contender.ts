@@ -36,7 +36,7 @@ export async function taskContender(
   /** Scheduling must be over when the first task is due: how long that takes, the tasks before tell. */
   const work = async (offsetsMs: readonly number[]): Promise<Ran> => {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const leadMs = plan.run === 'onTime' ? LEAD_MS + 2 * fillMsATask * offsetsMs.length : 0
+      const leadMs = plan.run === 'onTime' ? LEAD_MS + 1.5 * fillMsATask * offsetsMs.length : 0
       const errand: Errand = { offsetsMs, leadMs, concurrency: plan.concurrency }
       const ran = await child.call<Ran>(plan.run, errand)
       fillMsATask = ran.fillMs / offsetsMs.length

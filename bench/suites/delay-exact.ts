@@ -35,7 +35,7 @@ const delayCommands: Suite = {
   run: async (bench) => {
     await bench.redis.control.flushall()
     // Longer than a sweep, whose share must not be missed. What is counted, not timed, is counted for all at once.
-    const durationMs = Math.max(6000, 12 * bench.plan.roundMs)
+    const durationMs = Math.max(6000, 10 * bench.plan.roundMs)
     const commands = await Promise.all(
       taskPackages.map(async ({ name, entry }): Promise<Named> => {
         const idle = (child: Child) => child.call<number>('idle', durationMs)
