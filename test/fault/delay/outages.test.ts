@@ -100,6 +100,30 @@ test('D4: a worker that begins while Redis is away runs what is due when it has 
   await eventually(() => runs.length === 2, patient)
 })
 
+test('D4: a worker whose client gave up listening while Redis was away is woken again afterwards', async () => {
+  await using at = await place()
+  await using direct = ioredis.open(at.server.port)
+  const witness = createDelayQueue({ ...options, store: redisStore(direct.redis) })
+  at.link.refuse()
+  const impatient = new Redis(at.link.port, '127.0.0.1', { maxRetriesPerRequest: 0 })
+  await using client = connection(impatient)
+  const store = redisStore(client.redis)
+  const queue = createDelayQueue({ ...options, store, sweepMs: 3_600_000 })
+  const runs: string[] = []
+  await using _worker = queue.work(({ id }) => runs.push(id))
+  await store.delay?.watch('queue', () => {}).ready // it was refused
+  await at.link.accept()
+  await surely(() => queue.stats())
+  // A task that came before it listens woke nobody, and later ones do not while that one waits.
+  const isWoken = async () => {
+    await witness.schedule('task', 0, { delayMs: 0 })
+    await eventually(() => runs.length > 0, { withinMs: 500 }).catch(() => witness.cancel('task'))
+    return runs.length > 0
+  }
+  await eventually(isWoken, patient)
+  await store.close()
+})
+
 test('D4: tasks are scheduled, and run by sweeps, where nobody may send or hear hints', async () => {
   await using at = await place()
   const rules = ['on', '>secret', '~*', 'resetchannels', '+@all']

@@ -43,9 +43,21 @@ export class Messages {
   }
 
   #subscribe(name: string): Channel {
-    const channel = { ready: this.#open(name).catch(() => {}), listeners: new Set<Listener>() }
+    const opened = this.#open(name)
+    const channel = { ready: opened.catch(() => {}), listeners: new Set<Listener>() }
     this.#channels.set(name, channel)
+    opened.catch(() => this.#openLater(name, channel, FIRST_PAUSE_MS))
     return channel
+  }
+
+  /** A client that finds no server gives up what it was asked for, after a while, but not its connection. */
+  #openLater(name: string, channel: Channel, pauseMs: number): void {
+    const open = () => {
+      if (this.#closed || this.#channels.get(name) !== channel) return
+      const nextPauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)
+      this.#open(name).catch(() => this.#openLater(name, channel, nextPauseMs))
+    }
+    setTimeout(open, pauseMs).unref()
   }
 
   async #open(channel: string): Promise<void> {
@@ -63,6 +75,10 @@ export class Messages {
     for (const listener of this.#channels.get(channel)?.listeners ?? []) listener(message)
   }
 }
+
+const FIRST_PAUSE_MS = 500
+/** Whoever may not listen at all, by an ACL, sends little in vain. */
+const LONGEST_PAUSE_MS = 30_000
 
 type Listener = (message: string) => void
 
