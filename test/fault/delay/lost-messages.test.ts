@@ -80,9 +80,12 @@ async function converse(kind: ClientKind, lose?: (link: FlakyLink) => unknown): 
 /** As an application should: again, until the store has answered. */
 async function scheduleSurely(queue: DelayQueue<unknown>): Promise<readonly string[]> {
   const replies: string[] = []
-  await eventually(async () => {
-    replies.push(await queue.schedule('task', 7, { delayMs: 0 }))
-  })
+  await eventually(
+    async () => {
+      replies.push(await queue.schedule('task', 7, { delayMs: 0 }))
+    },
+    { withinMs: 30_000 },
+  )
   return replies
 }
 
