@@ -16,7 +16,7 @@ const setup: Setup = {
   concurrency: 5,
 }
 
-test('D9: kills, standstills and restarts with AOF lose no task, and no stale ack is accepted', async () => {
+test.concurrent('D9: kills, standstills and restarts with AOF lose no task, and no stale ack is accepted', async () => {
   await using server = await RedisServer.start(['--appendonly', 'yes', '--appendfsync', 'always'])
   await using journal = await Journal.open()
   await using crew = await Crew.start(server.port, journal)
@@ -38,7 +38,7 @@ test('D9: kills, standstills and restarts with AOF lose no task, and no stale ac
   expect(violations(jobs, tries, dead, await journal.read())).toEqual([])
 })
 
-test('D6: a task that kills its worker runs exactly `maxAttempts` times, and is dead then', async () => {
+test.concurrent('D6: a task that kills its worker runs exactly `maxAttempts` times, and is dead then', async () => {
   await using server = await RedisServer.start()
   await using journal = await Journal.open()
   using client = connect(server.port)

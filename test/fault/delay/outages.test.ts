@@ -134,7 +134,7 @@ test('D4: tasks are scheduled, and run by sweeps, where nobody may send or hear 
   const own = { username: 'deaf', password: 'secret' }
   await using client = connection(new Redis(at.server.port, '127.0.0.1', own))
   const store = redisStore(client.redis)
-  const queue = createDelayQueue({ ...options, store, timeoutMs: 10_000, backoff: () => 0 })
+  const queue = createDelayQueue({ ...calm, store, sweepMs: 300, backoff: () => 0 })
   const runs: string[] = []
   await using _worker = queue.work(({ id, attempt }) => {
     runs.push(`${id} ${attempt}`)
