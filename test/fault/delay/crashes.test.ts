@@ -16,14 +16,14 @@ const setup: Setup = {
   concurrency: 5,
 }
 
-test('D9: kills, standstills and restarts with AOF lose no task, and no stale ack is accepted', async () => {
+test.concurrent('D9: kills, standstills and restarts with AOF lose no task, and no stale ack is accepted', async () => {
   await using server = await RedisServer.start(['--appendonly', 'yes', '--appendfsync', 'always'])
   await using journal = await Journal.open()
   await using crew = await Crew.start(server.port, journal)
   using client = connect(server.port)
   const queue = createDelayQueue<Job>({ ...queueSetup(), store: redisStore(client.redis) })
   const jobs = new Map(Array.from({ length: 120 }, (_, index) => [`task ${index}`, jobOf(index)]))
-  const scheduled = Promise.all(Array.from(jobs, ([id, job]) => scheduleSurely(queue, id, job)))
+  const scheduling = Array.from(jobs, ([id, job]) => scheduleSurely(queue, id, job))
 
   const faults = ['pause', 'kill', 'restart', 'pause', 'restart', 'kill'] as const
   for (const [index, fault] of faults.entries()) {
@@ -31,20 +31,21 @@ test('D9: kills, standstills and restarts with AOF lose no task, and no stale ac
     if (fault === 'restart') await server.restart()
     else await crew[fault]()
   }
-  await scheduled
+  const tries = new Map(await Promise.all(scheduling))
   await crew.allBack()
   await eventually(() => isSettled(queue), { withinMs: 30_000, everyMs: 100 })
-  const dead = await queue.dead.list()
-  expect(violations(jobs, dead, await journal.read())).toEqual([])
+  const dead = await eventually(() => queue.dead.list())
+  expect(violations(jobs, tries, dead, await journal.read())).toEqual([])
 })
 
-test('D6: a task that kills its worker runs exactly `maxAttempts` times, and is dead then', async () => {
+test.concurrent('D6: a task that kills its worker runs exactly `maxAttempts` times, and is dead then', async () => {
   await using server = await RedisServer.start()
   await using journal = await Journal.open()
   using client = connect(server.port)
   const poisoned = { ...setup, maxAttempts: 2, visibilityMs: 500 }
   const queue = createDelayQueue<Job>({
     ...queueSetup(poisoned),
+    timeoutMs: 10_000,
     store: redisStore(client.redis),
   })
   await queue.schedule('poison', { do: 'die' }, { delayMs: 0 })
@@ -126,10 +127,20 @@ function jobOf(index: number): Job {
   return index % 10 === 9 ? { do: 'fail' } : { do: 'take', ms: (index * 7) % 60 }
 }
 
-/** As an application should: again, until the store says that it has it. */
-async function scheduleSurely(queue: DelayQueue<Job>, id: string, job: Job): Promise<void> {
-  const delayMs = Math.floor(Math.random() * 2000)
-  await eventually(() => queue.schedule(id, job, { delayMs }), { withinMs: 30_000, everyMs: 100 })
+/** As an application should: again, until the store says that it has it. Tells how often. */
+async function scheduleSurely(
+  queue: DelayQueue<Job>,
+  id: string,
+  job: Job,
+): Promise<[id: string, tries: number]> {
+  const delayMs = 1000 + Math.floor(Math.random() * 1500)
+  let tries = 0
+  const schedule = () => {
+    tries++
+    return queue.schedule(id, job, { delayMs })
+  }
+  await eventually(schedule, { withinMs: 30_000, everyMs: 100 })
+  return [id, tries]
 }
 
 async function isSettled(queue: DelayQueue<Job>): Promise<boolean> {
@@ -140,6 +151,7 @@ async function isSettled(queue: DelayQueue<Job>): Promise<boolean> {
 /** What no order of faults may bring about. */
 function violations(
   jobs: ReadonlyMap<string, Job>,
+  tries: ReadonlyMap<string, number>,
   dead: readonly DeadTask<Job>[],
   lines: readonly Line[],
 ): readonly string[] {
@@ -151,14 +163,16 @@ function violations(
     const accepted = of('ack').filter(({ found }) => found)
     const lastFence = Math.max(...own.map(({ fence }) => fence))
     const death = deaths.get(id)
+    // One that was scheduled again may have been done before that: then it has two lives.
+    const once = tries.get(id) === 1
     const wrong = {
       'was lost': !death && of('finished').length === 0,
-      'ran an attempt twice': new Set(runs).size < runs.length,
+      'ran an attempt twice': once && new Set(runs).size < runs.length,
       'ran too often': runs.some((attempt) => attempt > MAX_ATTEMPTS),
       'died too early': death !== undefined && death.attempts !== MAX_ATTEMPTS,
-      'died and was acked': death !== undefined && accepted.length > 0,
-      'was acked twice': accepted.length > 1,
-      'was acked by a stale receipt': accepted.some(({ fence }) => fence < lastFence),
+      'died and was acked': once && death !== undefined && accepted.length > 0,
+      'was acked twice': once && accepted.length > 1,
+      'was acked by a stale receipt': once && accepted.some(({ fence }) => fence < lastFence),
       'ended although it fails': job.do === 'fail' && !death,
     }
     return Object.entries(wrong).flatMap(([what, is]) => (is ? [`${id} ${what}`] : []))

@@ -9,6 +9,8 @@ import { type Outage, outages, place } from '../rate-limit/outages.ts'
 /** Nothing here waits for a visibility. */
 const options = { name: 'queue', visibilityMs: 120_000, sweepMs: 1000 }
 const DUE_MS = 700
+/** For who sees no outage. */
+const calm = { ...options, timeoutMs: 10_000 }
 const patient = { withinMs: 30_000 }
 
 /** Those that refuse; from then on, whoever was let in before. */
@@ -77,8 +79,9 @@ describe('a Redis that fails', { concurrent: true }, () => {
       const expected = empty ? ['later 1'] : ['due then 1', 'later 1']
       await eventually(() => expect(runs).toEqual(expect.arrayContaining(expected)), patient)
       await eventually(() => isIdle(queue), patient)
-      const rest = runs.filter((run) => run !== 'refused 1')
-      expect(rest.sort()).toEqual([...expected, 'running 1'].sort())
+      // Who schedules again may do so for the second time in vain, or when the first one is done already.
+      const rest = runs.filter((run) => run !== 'refused 1' && run !== 'later 1')
+      expect(rest).toEqual(empty ? ['running 1'] : ['running 1', 'due then 1'])
     },
   )
 })
@@ -86,8 +89,8 @@ describe('a Redis that fails', { concurrent: true }, () => {
 test('D4: a worker that begins while Redis is away runs what is due when it has come', async () => {
   await using at = await place()
   await using direct = ioredis.open(at.server.port)
-  const witness = createDelayQueue({ ...options, store: redisStore(direct.redis) })
-  await surely(() => witness.schedule('early', 0, { delayMs: 0 }))
+  const witness = createDelayQueue({ ...calm, store: redisStore(direct.redis) })
+  await witness.schedule('early', 0, { delayMs: 0 })
   at.link.refuse()
   await using client = ioredis.open(at.link.port)
   const queue = createDelayQueue({ ...options, store: redisStore(client.redis) })
@@ -96,8 +99,32 @@ test('D4: a worker that begins while Redis is away runs what is due when it has 
   await expect(queue.stats()).rejects.toThrow(StoreUnavailableError)
   await at.link.accept()
   await eventually(() => runs.length === 1, patient)
-  await surely(() => witness.schedule('late', 0, { delayMs: 0 }))
+  await witness.schedule('late', 0, { delayMs: 0 })
   await eventually(() => runs.length === 2, patient)
+})
+
+test('D4: a worker whose client gave up listening while Redis was away is woken again afterwards', async () => {
+  await using at = await place()
+  await using direct = ioredis.open(at.server.port)
+  const witness = createDelayQueue({ ...calm, store: redisStore(direct.redis) })
+  at.link.refuse()
+  const impatient = new Redis(at.link.port, '127.0.0.1', { maxRetriesPerRequest: 0 })
+  await using client = connection(impatient)
+  const store = redisStore(client.redis)
+  const queue = createDelayQueue({ ...options, store, sweepMs: 3_600_000 })
+  const runs: string[] = []
+  await using _worker = queue.work(({ id }) => runs.push(id))
+  await store.delay?.watch('queue', () => {}).ready // it was refused
+  await at.link.accept()
+  await surely(() => queue.stats())
+  // A task that came before it listens woke nobody, and later ones do not while that one waits.
+  const isWoken = async () => {
+    await witness.schedule('task', 0, { delayMs: 0 })
+    await eventually(() => runs.length > 0, { withinMs: 500 }).catch(() => witness.cancel('task'))
+    return runs.length > 0
+  }
+  await eventually(isWoken, patient)
+  await store.close()
 })
 
 test('D4: tasks are scheduled, and run by sweeps, where nobody may send or hear hints', async () => {
@@ -106,7 +133,8 @@ test('D4: tasks are scheduled, and run by sweeps, where nobody may send or hear 
   await at.server.command('ACL', 'SETUSER', 'deaf', ...rules)
   const own = { username: 'deaf', password: 'secret' }
   await using client = connection(new Redis(at.server.port, '127.0.0.1', own))
-  const queue = createDelayQueue({ ...options, store: redisStore(client.redis), backoff: () => 0 })
+  const store = redisStore(client.redis)
+  const queue = createDelayQueue({ ...calm, store, sweepMs: 300, backoff: () => 0 })
   const runs: string[] = []
   await using _worker = queue.work(({ id, attempt }) => {
     runs.push(`${id} ${attempt}`)
@@ -134,8 +162,8 @@ test('D4: a failover delays what the new master knows, and no more', async () =>
   await set.failover()
   await eventually(() => runs.length === 2, patient)
   await surely(() => queue.schedule('new', 0, { delayMs: 0 }))
-  await eventually(() => runs.length === 3, patient)
-  expect(runs).toEqual(['known 1', 'waiting 1', 'new 1'])
+  await eventually(() => runs.includes('new 1'), patient)
+  expect(runs.filter((run) => run !== 'new 1')).toEqual(['known 1', 'waiting 1'])
 })
 
 async function admin(port: number): Promise<Redis> {

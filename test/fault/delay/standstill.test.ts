@@ -43,7 +43,7 @@ afterEach(async () => {
   await journal[Symbol.asyncDispose]()
 })
 
-test('D2, D5: a worker that stands still past its visibility loses its task, and cannot end the next run', async () => {
+test('D2, D5, D9: a worker that stands still past its visibility loses its task, and cannot end the next run', async () => {
   await using sleeper = await WorkerProcess.start(server.port, journal, setup)
   await queue.schedule('a', { do: 'hold' }, { delayMs: 0 })
   await sleeper.work()

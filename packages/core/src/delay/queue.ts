@@ -44,7 +44,7 @@ export interface DelayQueue<T> {
   readonly name: string
   /**
    * Schedules a task. `exists` when its id waits, runs or is dead already: nothing was changed. Schedule again when it
-   * rejects: the id makes that harmless.
+   * rejects: that changes nothing if it had happened, unless the task is done by then.
    *
    * @throws QueueFullError (`queue-full`), PayloadTooLargeError (`payload-too-large`), StoreUnavailableError
    * (`store-unavailable`: it may have happened), ConfigurationError (`configuration`) for a wrong id, time or payload.

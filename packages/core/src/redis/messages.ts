@@ -47,11 +47,12 @@ export class Messages {
     const ready = Promise.resolve().then(() => this.#open(name, channel))
     const channel: Channel = { ready, listeners: new Set() }
     this.#channels.set(name, channel)
+    opened.catch(() => this.#openLater(name, channel, FIRST_PAUSE_MS))
     return channel
   }
 
   /** Never rejects. Some listen for as long as the store is there, and would be deaf for ever. */
-  async #open(name: string, channel: Channel): Promise<void> {
+  async #open(name: string, channel: Channel, pauseMs = FIRST_PAUSE_MS): Promise<void> {
     // Clients mix up what they subscribe to again before they have left it.
     await this.#leaving.get(name)
     if (this.#closed || this.#channels.get(name) !== channel) return
@@ -59,7 +60,8 @@ export class Messages {
       this.#subscriber ??= this.#redis.openSubscriber((from, message) => this.#tell(from, message))
       await this.#subscriber?.subscribe(name)
     } catch {
-      setTimeout(() => this.#open(name, channel), PAUSE_MS).unref()
+      const nextPauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)
+      setTimeout(() => this.#open(name, channel, nextPauseMs), pauseMs).unref()
     }
   }
 
@@ -78,7 +80,9 @@ export class Messages {
   }
 }
 
-const PAUSE_MS = 500
+const FIRST_PAUSE_MS = 500
+/** Whoever may not listen at all, by an ACL, asks little in vain. */
+const LONGEST_PAUSE_MS = 30_000
 
 type Listener = (message: string) => void
 
