@@ -47,7 +47,6 @@ export class Messages {
     const ready = Promise.resolve().then(() => this.#open(name, channel))
     const channel: Channel = { ready, listeners: new Set() }
     this.#channels.set(name, channel)
-    opened.catch(() => this.#openLater(name, channel, FIRST_PAUSE_MS))
     return channel
   }
 
