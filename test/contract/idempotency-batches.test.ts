@@ -94,7 +94,10 @@ function response(body: string) {
 }
 
 function on(client: unknown): Idempotency {
-  return createIdempotency({ store: redisStore(client as RedisClient, { prefix }) })
+  return createIdempotency({
+    store: redisStore(client as RedisClient, { prefix }),
+    timeoutMs: 10_000,
+  })
 }
 
 async function started(idempotency: Idempotency, key: string): Promise<Execution> {

@@ -61,8 +61,8 @@ export class ConnectionGuard {
     const forget = () => {
       this.#exchanges = this.#exchanges.filter((other) => other !== exchange)
     }
-    response.once('finish', forget)
-    response.once('close', forget)
+    response.on('finish', forget)
+    response.on('close', forget)
   }
 }
 

@@ -55,7 +55,8 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
     const asked = fingerprintFor(this.#framework, this.#options, call)
     const fingerprint = asked instanceof Promise ? await asked : asked
     if (fingerprint === undefined) return this.#refuse(call, 'idempotency-body-too-deep')
-    return this.#begin(call, { key, scope, fingerprint })
+    // Awaited: a promise that an async function returns takes two turns more.
+    return await this.#begin(call, { key, scope, fingerprint })
   }
 
   /** Tells that what the request went on to failed, where nobody else hears of an error after the head. */
@@ -86,6 +87,7 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
       })
       const isOver = waiting.isOver
       if (begun.state === 'started') return this.#run(call, key, begun.execution, isOver)
+      // Not awaited: what a callback throws is no failure of the store.
       return isOver ? false : this.#answer(call, begun)
     } catch (error) {
       if (waiting.isOver) return false
@@ -130,20 +132,20 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
         return this.#refuse(call, 'idempotency-result-not-replayable')
       case 'replay':
         if (!(await this.#mayReplay(call))) return this.#refuse(call, 'idempotency-replay-refused')
-        return this.#replay(call, begun.response)
+        return await this.#replay(call, begun.response)
     }
   }
 
-  async #mayReplay(call: Call): Promise<boolean> {
+  #mayReplay(call: Call): boolean | Promise<boolean> {
     const { authorizeReplay } = this.#options
-    return !authorizeReplay || (await authorizeReplay(...call))
+    return !authorizeReplay || Promise.resolve(authorizeReplay(...call))
   }
 
   async #replay(call: Call, stored: StoredResponse): Promise<false> {
     const accepted = this.#framework.request(...call).headers['accept-encoding']
     const response = this.#framework.response(...call)
-    const replay = await prepareReplay(stored, [accepted].flat().join(), response)
-    this.#framework.replay(replay, ...call)
+    const replay = prepareReplay(stored, String(accepted ?? ''), response)
+    this.#framework.replay(replay instanceof Promise ? await replay : replay, ...call)
     return false
   }
 

@@ -64,7 +64,7 @@ export class WireRecorder implements Exchange {
   }
 
   #watch(): () => void {
-    this.#response.once('close', () => {
+    this.#response.on('close', () => {
       this.#gone = true
     })
     const isHttp2 = this.#request.httpVersionMajor > 1

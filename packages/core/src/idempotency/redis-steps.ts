@@ -31,8 +31,9 @@ export class RedisSteps {
     this.#redis = redis
     this.#names = names
     this.#oneSlot = redis.cluster
-    this.#claims = new Batch(LONGEST, (terms, steps) => this.#claim(terms, steps))
-    this.#settlements = new Batch(LONGEST, (terms, steps) => this.#settle(terms, steps))
+    const whole = { waitsForTurn: true }
+    this.#claims = new Batch(LONGEST, (terms, steps) => this.#claim(terms, steps), whole)
+    this.#settlements = new Batch(LONGEST, (terms, steps) => this.#settle(terms, steps), whole)
   }
 
   get oneSlot(): boolean {

@@ -57,7 +57,7 @@ class GuardedCall<T> implements Pending {
     this.#reject = reject
     this.#signal = signal
     guard.deadlines.start(this)
-    this.#stopListening = signal && aborts.add(signal, this.#aborted)
+    this.#stopListening = signal && aborts.add(signal, () => this.#abort())
   }
 
   readonly answered = (answer: T): void => {
@@ -79,7 +79,7 @@ class GuardedCall<T> implements Pending {
     this.#fail(new StoreUnavailableError('deadline', `no answer within ${timeoutMs} ms`))
   }
 
-  readonly #aborted = (): void => {
+  #abort(): void {
     if (!this.#isLate()) this.#reject(this.#signal?.reason)
   }
 
