@@ -1,12 +1,24 @@
+// #region queue
 import { createDelayQueue } from '@sluice/core'
 
-const PAYMENT_WINDOW_MS = 200 // in a shop, 15 * 60_000
-
+// #endregion
+// #region orders
 type Order = { status: 'open' | 'paid' | 'expired' }
 const orders = new Map<string, Order>()
 let warehouseIsUp = true
 
+/** In a database: `UPDATE orders SET status = … WHERE id = … AND status = 'open'`. */
+function move(orderId: string, status: 'paid' | 'expired'): boolean {
+  const order = orders.get(orderId)
+  if (order?.status !== 'open') return false
+  order.status = status
+  return true
+}
+// #endregion
+
 // #region queue
+const PAYMENT_WINDOW_MS = 200 // in a shop, 15 * 60_000
+
 const expiry = createDelayQueue<{ orderId: string }>({
   name: 'order-expiry', // with a `store`, for all processes
   maxAttempts: 2,
@@ -39,14 +51,6 @@ const worker = expiry.work(
 )
 // #endregion
 
-/** In a database: `UPDATE orders SET status = … WHERE id = … AND status = 'open'`. */
-function move(orderId: string, status: 'paid' | 'expired'): boolean {
-  const order = orders.get(orderId)
-  if (order?.status !== 'open') return false
-  order.status = status
-  return true
-}
-
 async function until(check: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await check())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
@@ -60,14 +64,14 @@ console.log(
 await until(() => orders.get('order-2')?.status === 'expired')
 console.log(`order-2: ${await pay('order-2')}`)
 
-// #region dead
 warehouseIsUp = false
 await placeOrder('order-3')
 await until(async () => (await expiry.stats()).dead === 1)
+// #region dead
 for (const { id, attempts, error } of await expiry.dead.list())
   console.log(`${id}: dead after ${attempts} attempts: ${error.message}`)
 
-warehouseIsUp = true
+warehouseIsUp = true // repaired
 await expiry.dead.redrive('order-3') // its attempts count from zero again
 // #endregion
 await until(() => orders.get('order-3')?.status === 'expired')

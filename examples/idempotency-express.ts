@@ -9,11 +9,11 @@ const authenticate: express.RequestHandler = (req, res, next) => {
   next()
 }
 
+// #region app
 let payments = 0
 
-// #region app
 const app = express()
-app.use(express.json(), authenticate)
+app.use(express.json(), authenticate) // yours: it sets res.locals.user
 app.use(idempotency({ scope: (_req, res) => res.locals['user'] }))
 app.post('/payments', (req, res) => {
   payments++

@@ -1,13 +1,15 @@
+// #region consume
 import { type Begun, createIdempotency, type Execution, StoreUnavailableError } from '@sluice/core'
 
+// #endregion
 const mailServer = { isUp: true, sent: [] as string[] }
 
+// #region consume
 interface Message {
   readonly id: string
   readonly body: string
 }
 
-// #region consume
 const idempotency = createIdempotency({ leaseMs: 10_000 }) // with a `store`, for all consumers
 
 /** What the broker is told: `done` deletes the message, `later` delivers it again, `park` is for a human. */

@@ -6,9 +6,9 @@ import bodyParser from 'koa-bodyparser'
 // #endregion
 import { tryOut } from './support/try-out.ts'
 
+// #region app
 let payments = 0
 
-// #region app
 const app = new Koa()
 app.use(bodyParser())
 app.use(

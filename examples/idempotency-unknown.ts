@@ -1,11 +1,15 @@
+// #region reconcile
 import { createIdempotency, idempotency, memoryStore } from '@sluice/express'
+// #endregion
 import express from 'express'
 import { tryOut } from './support/try-out.ts'
 
 /** What the bank knows of, by the key that we send along. */
 const bank = new Map<string, number>()
 
+// #region reconcile
 const store = memoryStore() // or redisStore(client)
+// #endregion
 const ann = 'ann'
 
 const app = express()

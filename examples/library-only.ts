@@ -1,6 +1,6 @@
+// #region limiter
 import { createRateLimiter, tokenBucket } from '@sluice/express'
 
-// #region limiter
 const limiter = createRateLimiter({
   name: 'mail',
   policy: tokenBucket({ capacity: 10, refill: 5, refillMs: 1000 }),

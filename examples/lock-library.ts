@@ -1,5 +1,8 @@
 import { PGlite } from '@electric-sql/pglite'
+// #region using
 import { createLocker, type Lease, LockTimeoutError } from '@sluice/core'
+
+// #endregion
 
 const database = await PGlite.create()
 await database.exec(`

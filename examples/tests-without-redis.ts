@@ -1,7 +1,7 @@
+// #region test
 import assert from 'node:assert/strict'
 import { createRateLimiter, fixedWindow, memoryStore } from '@sluice/express'
 
-// #region test
 // A test needs no server and no waiting: the memory store decides as Redis does, on your clock.
 let now = 0
 const limiter = createRateLimiter({

@@ -1,9 +1,9 @@
 import type { TaskSample } from '../delay/contender.ts'
-import { type Plan, p99Ms, type Result, type Results, rate } from '../harness.ts'
+import { p99Ms, type Result, type Results, rate } from '../harness.ts'
 import { type Measurement, measure, type Row, type Value } from '../rows.ts'
 import { median, quantile } from '../statistics.ts'
 import { runTasks } from './delay.ts'
-import type { Bench, Suite } from './suite.ts'
+import type { Suite } from './suite.ts'
 
 const ours = 'Sluice'
 const bare = 'sorted set'
@@ -17,7 +17,7 @@ const delayIdle: Suite = {
     const results = await runTasks(
       bench,
       { run: 'onTime', concurrency: 10, offsetsMs: nowAndThen },
-      { ...fewer(bench), roundMs: Math.max(600, bench.plan.roundMs) },
+      { roundMs: Math.max(600, bench.plan.roundMs) },
     )
     return { results, rows: [idleRow(results)] }
   },
@@ -30,7 +30,7 @@ const delayBusy: Suite = {
     const results = await runTasks(
       bench,
       { run: 'onTime', concurrency: 50, offsetsMs: evenly },
-      fewer(bench),
+      { rounds: 3 }, // of thousands of tasks each
     )
     const line = measure(results, busyLine)
     const others = line.others.map(({ name, value }) => ({ name: atRate(results, name), value }))
@@ -41,11 +41,6 @@ const delayBusy: Suite = {
 }
 
 export const delayLateness: readonly Suite[] = [delayIdle, delayBusy]
-
-/** A round takes as long as its tasks are spread over, and as their scheduling before. */
-function fewer({ plan }: Bench): Pick<Plan, 'rounds'> {
-  return { rounds: Math.min(5, plan.rounds) }
-}
 
 /** The same moments for every contender and round. */
 function nowAndThen(roundMs: number): readonly number[] {

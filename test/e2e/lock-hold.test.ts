@@ -210,7 +210,7 @@ describe.concurrent.each(places)('%s', (_name, framework, backend) => {
   }
 
   describe.each(untilAnswered)('%s', (guard) => {
-    const locked = (handler: (turn: Turn) => void, options: Options = {}) =>
+    const locked = (handler: (turn: Turn) => unknown, options: Options = {}) =>
       serving({ '/': { guard, key: 'k', handler, ...options } })
 
     it('L15: is held until the response is finished, when the handler returned long before', async () => {
@@ -255,6 +255,34 @@ describe.concurrent.each(places)('%s', (_name, framework, backend) => {
       await expect(app.site.ask()).rejects.toThrow()
       await app.isFree()
     })
+
+    it.each(['before', 'after'])(
+      'L15: a handler that fails amid its response, %s its client left, frees the key',
+      async (when) => {
+        const stage = new Stage()
+        let left: Promise<unknown> | undefined
+        await using app = await locked(async (turn) => {
+          left = leavingOf(turn)
+          turn.raw((res) => res.write('begun, '))
+          await stage.work()
+          throw new RangeError('too much')
+        })
+        await using client = await RawClient.to(app.site)
+        client.post(undefined)
+        await stage.began()
+        if (when === 'before') {
+          stage.go()
+          await eventually(() => app.errors.length > 0)
+        }
+        if (!client.socket.closed) await client.leave()
+        await left
+        if (when === 'after') {
+          expect((await app.site.ask()).status).toBe(423)
+          stage.go()
+        }
+        await app.isFree()
+      },
+    )
 
     it('L15: a handler that returns nothing and never answers holds it until maxHoldMs', async () => {
       const signals: (AbortSignal | undefined)[] = []

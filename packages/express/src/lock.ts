@@ -27,10 +27,10 @@ export type LockedRequest<Req extends IncomingMessage = Request> = Req & { reado
 
 /**
  * Lets one request a key at a time go on to the handlers behind it, in Express 4 and 5. The key is held until the
- * response went out, or its connection closed, and a handler has ended the response: a client that leaves frees nothing
- * under a handler that is still at work, and one that never ends its response holds the key for `maxHoldMs` (one that
- * sends a file or pipes a stream too, when its client breaks that off: `withLock` knows when it is done). Handlers find
- * `req.lease`.
+ * response went out, or its connection closed, and a handler has ended the response, or failed amid it: a client that
+ * leaves frees nothing under a handler that is still at work, and one that never ends its response holds the key for
+ * `maxHoldMs` (one that sends a file or pipes a stream too, when its client breaks that off: `withLock` knows when it is
+ * done). Handlers find `req.lease`.
  *
  * Who finds the key held for all of `waitMs` gets 423 and a problem document; while the store cannot be asked, 503.
  * Errors go to the error handler. Two guards of the same key on one request never meet: the second is refused after its

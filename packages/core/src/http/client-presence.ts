@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import { OneListener } from '../one-listener.ts'
+import { ConnectionGuard } from './connection-guard.ts'
 
 /**
  * Holds a request until its turn comes; tells false, and frees its timer, when the client leaves before.
@@ -83,7 +84,11 @@ const closing: OneListener<Socket> = new OneListener((socket, heard) => {
  * Calls `then` when somebody in this process ends or destroys the response: its handler is done, also if the client
  * has left before, of which Node.js tells no more.
  */
-export function whenEnded(response: ServerResponse, then: () => void): void {
+export function whenEnded(
+  request: IncomingMessage,
+  response: ServerResponse,
+  then: () => void,
+): void {
   for (const name of ['end', 'destroy'] as const) {
     const method = response[name]
     Reflect.set(response, name, (...args: unknown[]): unknown => {
@@ -92,6 +97,24 @@ export function whenEnded(response: ServerResponse, then: () => void): void {
       return result
     })
   }
+  if (!http2StreamOf(response)) whenCutOff(request, response, then)
+}
+
+/**
+ * A response that has begun when its handler fails cannot tell so: Express destroys its connection. Which response of
+ * several on a connection was meant nobody can tell; it is the one whose turn it is.
+ */
+function whenCutOff(request: IncomingMessage, response: ServerResponse, then: () => void): void {
+  const { socket } = request
+  const forget = ConnectionGuard.of(socket).add({
+    defers: () => false,
+    breaking: () => {},
+    left: () => {},
+    severed: () => {
+      if (response.headersSent && response.socket === socket) then()
+    },
+  })
+  response.once('finish', forget)
 }
 
 /** A response that waits behind others of its connection (pipelining) is not told when that one closes. */

@@ -57,12 +57,17 @@ export class ConnectionGuard {
 
   /** Until the response is finished, or told that it is closed. */
   watch(exchange: Exchange, response: ServerResponse): void {
-    this.#exchanges = [...this.#exchanges, exchange]
-    const forget = () => {
-      this.#exchanges = this.#exchanges.filter((other) => other !== exchange)
-    }
+    const forget = this.add(exchange)
     response.on('finish', forget)
     response.on('close', forget)
+  }
+
+  /** Until the function that it returns is called: somebody may destroy a connection that is closed already. */
+  add(exchange: Exchange): () => void {
+    this.#exchanges = [...this.#exchanges, exchange]
+    return () => {
+      this.#exchanges = this.#exchanges.filter((other) => other !== exchange)
+    }
   }
 }
 

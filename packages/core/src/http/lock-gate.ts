@@ -69,7 +69,7 @@ export class LockGate<Call extends readonly unknown[]> {
   ): Promise<Awaited<T> | undefined> {
     const entry = await this.#enter(call)
     if (!entry) return undefined
-    const ended = this.#ended(call)
+    let ended = this.#ended(call)
     const before = this.#framework.kept(...call)
     this.#framework.keep(entry.lease, ...call)
     let worksOn = untilAnswered
@@ -77,6 +77,9 @@ export class LockGate<Call extends readonly unknown[]> {
       const result = work()
       if (!isThenable(result)) worksOn ||= this.#framework.answersByItself(...call)
       return await result
+    } catch (error) {
+      ended = Promise.resolve() // it does no more with the response
+      throw error
     } finally {
       if (worksOn) void this.#answered(call, ended).then(() => end(entry))
       else await end(entry)

@@ -31,6 +31,7 @@ export class RedisLockStore implements LockStore {
   readonly #native: NativeRelease
   /** One hash slot a script: a cluster, or what turned out to be one behind a proxy. */
   #oneSlot: boolean
+  #last: { readonly key: string; readonly names: RedisLockKeys } | undefined
 
   constructor(redis: RedisPort, messages: Messages, prefix: string) {
     this.#redis = redis
@@ -72,8 +73,11 @@ export class RedisLockStore implements LockStore {
       const { holder } = this.#keys(keys[0])
       if (await this.#native.release(holder, leaseValue(grant))) return true
     }
-    const names = keys.flatMap((key) => holderAndLine(this.#keys(key)))
-    return isOne(await this.#run(lockScripts.release, names as unknown as Names, [grant.token]))
+    const names =
+      keys.length === 1
+        ? holderAndLine(this.#keys(keys[0]))
+        : (keys.flatMap((key) => holderAndLine(this.#keys(key))) as unknown as Names)
+    return isOne(await this.#run(lockScripts.release, names, [grant.token]))
   }
 
   async pass(
@@ -134,8 +138,10 @@ export class RedisLockStore implements LockStore {
     return runScript(this.#redis, script, keys, args)
   }
 
+  /** What was locked just now is often what is released next. */
   #keys(key: string): RedisLockKeys {
-    return redisLockKeys(this.#prefix, key)
+    if (this.#last?.key !== key) this.#last = { key, names: redisLockKeys(this.#prefix, key) }
+    return this.#last.names
   }
 
   #placeArgs(names: RedisLockKeys, { waiter, since }: Place): readonly string[] {

@@ -12,12 +12,12 @@ export async function runScript(
   keys: readonly [string, ...string[]],
   args: readonly string[],
 ): Promise<unknown> {
-  const rest = [String(keys.length), ...keys, ...args]
+  const count = String(keys.length)
   try {
-    return await redis.send(keys[0], ['EVALSHA', script.sha1, ...rest])
+    return await redis.send(keys[0], ['EVALSHA', script.sha1, count, ...keys, ...args])
   } catch (error) {
     if (!isReplyError(error, 'NOSCRIPT')) throw error
-    return redis.send(keys[0], ['EVAL', script.source, ...rest])
+    return redis.send(keys[0], ['EVAL', script.source, count, ...keys, ...args])
   }
 }
 
@@ -28,12 +28,12 @@ export async function runScriptOnBytes(
   keys: readonly [string, ...string[]],
   args: readonly (string | Buffer)[],
 ): Promise<unknown> {
-  const rest = [String(keys.length), ...keys, ...args]
+  const count = String(keys.length)
   try {
-    return await redis.sendBytes(keys[0], ['EVALSHA', script.sha1, ...rest])
+    return await redis.sendBytes(keys[0], ['EVALSHA', script.sha1, count, ...keys, ...args])
   } catch (error) {
     if (!isReplyError(error, 'NOSCRIPT')) throw error
-    return redis.sendBytes(keys[0], ['EVAL', script.source, ...rest])
+    return redis.sendBytes(keys[0], ['EVAL', script.source, count, ...keys, ...args])
   }
 }
 
