@@ -12,7 +12,7 @@ if (!url) {
 }
 
 // #region store
-const redis = new Redis(url) // its default settings are fine
+const redis = new Redis(url) // yours: 'redis://127.0.0.1:6379', say; its default settings are fine
 redis.on('error', (error) => console.error(`Redis: ${error.message}`)) // it reconnects by itself
 
 const app = express()

@@ -3,7 +3,7 @@
 --   ! name    score: until when it counts as alive, ms, negative. Who does not ask for so long is passed over.
 -- A name is what wakes its waiter: the letter p, or s for a sharded channel, and the channel.
 local pcall = redis.pcall
-local ALIVE_MS, LINE_TTL, TURN_MS = 10000, 30000, 500
+local ALIVE_MS, LINE_TTL, TURN_MS = 4400, 30000, 500
 
 local nowMs, nowUs
 

@@ -1,7 +1,7 @@
 /** Steps are such that no sum of them is within 0.4 s of where something ends, save a turn: see `Life`. */
 export const LEASE_MS = 30_000
 const TURN_MS = 500
-const ALIVE_MS = 10_000
+const ALIVE_MS = 4400
 const LINE_MS = 30_000
 
 /** What must be known of one lock to say what every call answers. Times are the server's. */

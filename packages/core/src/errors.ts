@@ -127,7 +127,9 @@ export class LockTimeoutError extends SluiceError {
   readonly leftMs: number
 
   constructor(key: string | readonly string[], waitedMs: number, leftMs: number) {
-    super(`The lock is held by somebody else, for all of the ${waitedMs} ms that were waited`)
+    super(
+      `The lock is held by somebody else, who did not release it within ${waitedMs} ms: try again later, or wait longer (\`waitMs\`)`,
+    )
     this.key = key
     this.waitedMs = waitedMs
     this.leftMs = leftMs

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type AnySluiceError, ConfigurationError, StoreUnavailableError } from '../src/index.ts'
+import { StoreGuard } from '../src/resilience/guard.ts'
 
 describe('an error of Sluice', () => {
   const cause = new Error('socket closed')
@@ -21,6 +22,20 @@ describe('an error of Sluice', () => {
       code: 'store-unavailable',
       reason: 'failure',
       message: 'The store is unavailable: it reported an error',
+    })
+  })
+
+  it('says which option the time was, and what the client or the server said', async () => {
+    const guard = new StoreGuard(20, undefined)
+    const hangs = guard.call('lock.acquire', () => new Promise(() => {}))
+    await expect(hangs).rejects.toMatchObject({
+      reason: 'deadline',
+      message: 'The store is unavailable: no answer within the 20 ms of `timeoutMs`',
+    })
+    const fails = guard.call('lock.acquire', () => Promise.reject(cause))
+    await expect(fails).rejects.toMatchObject({
+      cause,
+      message: 'The store is unavailable: it reported an error: socket closed',
     })
   })
 

@@ -18,7 +18,7 @@ export function lineTests(at: LocksUnderTest): void {
     expect(first.leftMs).toSatisfy(near(LEASE_MS))
     const second = await at.refusal('c', 'w2')
     expect(second.since).toBeGreaterThan(first.since as number)
-    await at.advance(4000)
+    await at.advance(3000)
     for (const place of ['w1', { waiter: 'w1', since: first.since }])
       expect((await at.refusal('b', place)).since).toBe(first.since)
     expect((await at.inspect())?.waiters).toBe(2)
@@ -48,9 +48,9 @@ export function lineTests(at: LocksUnderTest): void {
   test('L6: a waiter that has not asked for long is passed over', async () => {
     await at.grant('a')
     const woken = await at.queue('dead', 'dead too', 'w1')
-    await at.advance(DEAD_AFTER_MS - 4000)
+    await at.advance(0.6 * DEAD_AFTER_MS)
     await at.refusal('w1', 'w1')
-    await at.advance(DEAD_AFTER_MS - 4000)
+    await at.advance(0.6 * DEAD_AFTER_MS)
     expect((await at.inspect())?.waiters).toBe(1)
     await at.release('a')
     expect(await woken.names()).toEqual(['w1'])
@@ -68,9 +68,9 @@ export function lineTests(at: LocksUnderTest): void {
 
   test('L6: a lease that ends silently goes to the first in line, whoever of them asks', async () => {
     const holder = await at.grant('a')
-    await at.store.extend([at.key], holder, 5000)
+    await at.store.extend([at.key], holder, 2000)
     const woken = await at.queue('w1', 'w2')
-    await at.advance(6000)
+    await at.advance(3000)
     await at.refusal('w2', 'w2')
     expect(await woken.names()).toEqual(['w1'])
     await at.refusal('newcomer')
@@ -83,9 +83,9 @@ export function lineTests(at: LocksUnderTest): void {
 
   test('L6: a newcomer finds a lock whose lease ended silently, and moves the line on', async () => {
     const holder = await at.grant('a')
-    await at.store.extend([at.key], holder, 5000)
+    await at.store.extend([at.key], holder, 2000)
     const woken = await at.queue('w1')
-    await at.advance(6000)
+    await at.advance(3000)
     expect((await at.refusal('newcomer')).leftMs).toBeLessThanOrEqual(TURN_MS)
     expect(await woken.names()).toEqual(['w1'])
   })
@@ -185,9 +185,9 @@ export function lineTests(at: LocksUnderTest): void {
   test('L14: a claim of several finds a lock whose lease ended silently, and moves the line on', async () => {
     const keys: LockKeys = [at.key, at.keyOf('other')]
     const holder = await at.grant('a')
-    await at.store.extend([at.key], holder, 5000)
+    await at.store.extend([at.key], holder, 2000)
     const woken = await at.queue('w1')
-    await at.advance(6000)
+    await at.advance(3000)
     expect((await at.store.acquire(keys, claimOf('b'))).state).toBe('held')
     expect(await woken.names()).toEqual(['w1'])
     await at.grant('w1', 'w1')

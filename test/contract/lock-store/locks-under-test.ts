@@ -13,7 +13,7 @@ export const LEASE_MS = 30_000
 
 /** What a store does for one who waits: it may be slow by so much. */
 export const TURN_MS = 500
-export const DEAD_AFTER_MS = 10_000
+export const DEAD_AFTER_MS = 4400
 
 /** Fresh locks for each test, in the store under test. All of one test share a hash tag. */
 export class LocksUnderTest {

@@ -49,6 +49,6 @@ interface Waiter {
   readonly aliveUntil: number
 }
 
-/** Who does not ask for so long is dead: it should have asked at least twice. */
-const ALIVE_MS = 10_000
+/** Who does not ask for so long is dead, or slow, and then it stands where it stood when it asks. See `Pacing`. */
+const ALIVE_MS = 4400
 const KEPT_MS = 30_000

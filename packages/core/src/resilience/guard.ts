@@ -70,13 +70,18 @@ class GuardedCall<T> implements Pending {
     if (this.#isLate()) return
     // What cannot be asked of this store says nothing of how it is.
     if (cause instanceof ConfigurationError) this.#reject(cause)
-    else this.#fail(new StoreUnavailableError('failure', 'it reported an error', cause))
+    else this.#fail(new StoreUnavailableError('failure', reported(cause), cause))
   }
 
   expire(): void {
     if (this.#isLate()) return
     const { timeoutMs } = this.#guard
-    this.#fail(new StoreUnavailableError('deadline', `no answer within ${timeoutMs} ms`))
+    this.#fail(
+      new StoreUnavailableError(
+        'deadline',
+        `no answer within the ${timeoutMs} ms of \`timeoutMs\``,
+      ),
+    )
   }
 
   #abort(): void {
@@ -100,4 +105,10 @@ class GuardedCall<T> implements Pending {
 
 function circuitOpen(): StoreUnavailableError {
   return new StoreUnavailableError('circuit-open', 'its circuit is open after failures in a row')
+}
+
+/** Many log the message alone: it says which error. */
+function reported(cause: unknown): string {
+  const said = cause instanceof Error ? cause.message : ''
+  return said === '' ? 'it reported an error' : `it reported an error: ${said}`
 }

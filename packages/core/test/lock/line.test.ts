@@ -241,6 +241,27 @@ describe('several processes', () => {
     await pass(60_000)
   })
 
+  test.each([1, 3, 20])(
+    'L6: %d that died at once are passed over within 5 s, by the server alone',
+    async (count) => {
+      const holder = process()
+      const lease = await store(holder, 60_000).acquire('k')
+      const waiting = process()
+      for (let i = 0; i < count; i++) {
+        const claim = { token: `dead ${i}`, leaseMs: 60_000, metadata: '' }
+        await memory.acquire(['k'], claim, { waiter: `dead ${i}` })
+      }
+      const log: string[] = []
+      const wait = hold(waiting.locker, 'alive', log)
+      await pass(1)
+      await lease.release()
+      await pass(5000)
+      expect(log).toEqual(['alive'])
+      await pass(100)
+      await wait
+    },
+  )
+
   test('L7: a process keeps its turn for 16 passes at most', async () => {
     const [a, b] = [process(), process()]
     const first = await a.locker.acquire('k', { waitMs: 1000 })
