@@ -1,10 +1,12 @@
 import { PGlite } from '@electric-sql/pglite'
+import { type PostgresPool, pglitePool } from '@sluice/postgres'
 import { Pool } from 'pg'
 import { PostgresServer } from './postgres-server.ts'
 
-/** A database as `RateLimiterPostgres` takes it: a pool of `pg`, or what looks like one. */
+/** A database as `RateLimiterPostgres` takes it (a pool of `pg`, or what looks like one), and as Sluice does. */
 export interface Database extends AsyncDisposable {
   readonly pool: { query(query: Query): Promise<unknown> }
+  readonly sluice: PostgresPool
 }
 
 interface Query {
@@ -37,15 +39,16 @@ async function openPglite(): Promise<Database> {
   const database = await PGlite.create()
   return {
     pool: { query: ({ text, values }) => database.query(text, values) },
+    sluice: pglitePool(database),
     [Symbol.asyncDispose]: () => database.close(),
   }
 }
 
 async function openServer(): Promise<Database> {
   const server = await PostgresServer.start()
-  const { pool, [Symbol.asyncDispose]: endPool } = openPool(server.url)
+  const { [Symbol.asyncDispose]: endPool, ...pools } = openPool(server.url)
   return {
-    pool,
+    ...pools,
     async [Symbol.asyncDispose]() {
       await endPool()
       await server[Symbol.asyncDispose]()
@@ -58,5 +61,5 @@ export function openPool(connectionString: string): Database {
   const pool = new Pool({ connectionString, max: 4 })
   // Without a listener, a connection that breaks while it is idle ends the process.
   pool.on('error', () => {})
-  return { pool, [Symbol.asyncDispose]: () => pool.end() }
+  return { pool, sluice: pool, [Symbol.asyncDispose]: () => pool.end() }
 }

@@ -153,6 +153,36 @@ export class ReleaseTooLateError extends SluiceError {
   }
 }
 
+/**
+ * A write came with a fence that is lower than one that was accepted for the same resource: its owner lost the lease,
+ * and somebody else has written since. Leave the transaction undone.
+ *
+ * @example
+ * ```ts
+ * import { StaleFenceError } from '@sluice/core'
+ *
+ * function hasLostTheLease(error: unknown): boolean {
+ *   return error instanceof StaleFenceError && error.fence < error.acceptedFence
+ * }
+ * ```
+ */
+export class StaleFenceError extends SluiceError {
+  readonly code = 'stale-fence'
+  /** What the writer came with. */
+  readonly fence: number
+  /** The highest fence that was accepted so far. */
+  readonly acceptedFence: number
+
+  constructor(fence: number, acceptedFence: number, cause?: unknown) {
+    super(
+      `Fence ${fence} is stale: ${acceptedFence} was accepted already`,
+      cause === undefined ? undefined : { cause },
+    )
+    this.fence = fence
+    this.acceptedFence = acceptedFence
+  }
+}
+
 /** Every error that Sluice throws, so that a `switch` on `code` narrows. */
 export type AnySluiceError =
   | ConfigurationError
@@ -160,6 +190,7 @@ export type AnySluiceError =
   | LeaseLostError
   | IdempotencyBodyNotCapturedError
   | ReleaseTooLateError
+  | StaleFenceError
 
 /** A short, harmless rendering of any value for a message. */
 function show(value: unknown): string {

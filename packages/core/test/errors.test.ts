@@ -39,6 +39,7 @@ describe('an error of Sluice', () => {
         case 'lease-lost':
         case 'idempotency-body-not-captured':
         case 'release-too-late':
+        case 'stale-fence':
           return error.message
       }
     }

@@ -1,0 +1,6 @@
+export { guardFence } from './fence/guard-fence.ts'
+export { type MigrationSqlOptions, migrate, migrationSql } from './migrate.ts'
+export { type PgliteLike, pglitePool } from './pglite-pool.ts'
+export type { PostgresClient, PostgresPool, Queryable, Row } from './pool.ts'
+export { postgresStore } from './postgres-store.ts'
+export type { SchemaOptions } from './statements.ts'
