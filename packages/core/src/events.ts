@@ -40,11 +40,27 @@ export type StoreEvent =
   | { readonly type: 'circuit-opened'; readonly failures: number }
   | { readonly type: 'circuit-closed'; readonly openMs: number }
 
+/** `sluice:outbox`: what went wrong in a relay of `@sluice/postgres`; it goes on. */
+export type OutboxEvent =
+  /** An attempt to deliver. `dead`: it was the last one, and the message holds its aggregate back from now on. */
+  | {
+      readonly type: 'publish-failed'
+      readonly id: string
+      readonly attempt: number
+      readonly dead: boolean
+      readonly error: unknown
+    }
+  /** The database did not take what became of a message: it will be delivered again. */
+  | { readonly type: 'delivery-not-noted'; readonly id: string; readonly attempt: number }
+  /** The database could not be asked for messages. */
+  | { readonly type: 'claim-failed'; readonly error: unknown }
+
 /** The channels of `node:diagnostics_channel` and their payloads. */
 export interface SluiceChannels {
   readonly 'sluice:rate-limit': RateLimitEvent | RefundFailedEvent | ProxyEvent
   readonly 'sluice:idempotency': IdempotencyEvent
   readonly 'sluice:store': StoreEvent
+  readonly 'sluice:outbox': OutboxEvent
 }
 
 /**
@@ -88,4 +104,5 @@ const channels: { readonly [Name in keyof SluiceChannels]: Channel } = {
   'sluice:rate-limit': channel('sluice:rate-limit'),
   'sluice:idempotency': channel('sluice:idempotency'),
   'sluice:store': channel('sluice:store'),
+  'sluice:outbox': channel('sluice:outbox'),
 }

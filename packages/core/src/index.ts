@@ -1,6 +1,7 @@
 export * from './errors.ts'
 export {
   hashKey,
+  type OutboxEvent,
   type ProxyEvent,
   type RateLimitEvent,
   type RefundFailedEvent,

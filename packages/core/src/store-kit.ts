@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 
+export { emit } from './events.ts'
 export {
   decodeResponse,
   decodeTombstone,
@@ -22,3 +23,5 @@ export {
   withDefaults,
 } from './options.ts'
 export { CircuitBreaker } from './resilience/circuit-breaker.ts'
+export { Renewal, type RenewalOptions } from './resilience/renewal.ts'
+export { retryUntil } from './resilience/retry.ts'

@@ -28,19 +28,19 @@ CREATE TABLE sluice.fences (
 
 -- Messages that were committed with the changes they tell of.
 CREATE TABLE sluice.outbox (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, -- rises within an aggregate as its transactions commit
   aggregate text NOT NULL,
   type text NOT NULL,
-  payload jsonb NOT NULL,
+  payload json NOT NULL,
   added_at timestamptz NOT NULL,
   attempts integer NOT NULL DEFAULT 0,
-  due_at timestamptz NOT NULL,       -- not before; later after a failure, and while a relay has it
+  due_at timestamptz NOT NULL,       -- not to be claimed before: while a relay has it, and after a failure
   claimed_by text,                   -- token of the relay that has it
-  error text,                        -- of the last failure
+  error json,                        -- of the last failure: its name and its message
   dead_at timestamptz,
   delivered_at timestamptz
 );
 CREATE INDEX outbox_pending ON sluice.outbox (id) WHERE delivered_at IS NULL AND dead_at IS NULL;
-CREATE INDEX outbox_order ON sluice.outbox (md5(aggregate), id) WHERE delivered_at IS NULL;
+CREATE INDEX outbox_order ON sluice.outbox (aggregate, id) WHERE delivered_at IS NULL;
 CREATE INDEX outbox_dead ON sluice.outbox (id) WHERE dead_at IS NOT NULL;
 CREATE INDEX outbox_delivered ON sluice.outbox (delivered_at) WHERE delivered_at IS NOT NULL;
