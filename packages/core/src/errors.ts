@@ -183,6 +183,42 @@ export class StaleFenceError extends SluiceError {
   }
 }
 
+/**
+ * A transaction of an idempotent request was not committed, or nobody knows whether it was: its response must not be
+ * delivered as a success. A retry with the same key runs it, or gets its result.
+ *
+ * @example
+ * ```ts
+ * import { TransactionNotCommittedError } from '@sluice/core'
+ *
+ * function mayRetryAtOnce(error: unknown): boolean {
+ *   return error instanceof TransactionNotCommittedError && error.reason === 'failed'
+ * }
+ * ```
+ */
+export class TransactionNotCommittedError extends SluiceError {
+  readonly code = 'transaction-not-committed'
+  /**
+   * `failed`: the database or the connection failed, see `cause`; `lease-lost`: somebody else has claimed the key, so
+   * everything was rolled back; `ended`: the transaction was rolled back before.
+   */
+  readonly reason: 'failed' | 'lease-lost' | 'ended'
+
+  constructor(reason: TransactionNotCommittedError['reason'], cause?: unknown) {
+    super(
+      `The transaction was not committed: ${lossesOf[reason]}`,
+      cause === undefined ? undefined : { cause },
+    )
+    this.reason = reason
+  }
+}
+
+const lossesOf = {
+  failed: 'the database or the connection failed',
+  'lease-lost': 'somebody else has claimed the key',
+  ended: 'it was rolled back before',
+}
+
 /** Every error that Sluice throws, so that a `switch` on `code` narrows. */
 export type AnySluiceError =
   | ConfigurationError
@@ -191,6 +227,7 @@ export type AnySluiceError =
   | IdempotencyBodyNotCapturedError
   | ReleaseTooLateError
   | StaleFenceError
+  | TransactionNotCommittedError
 
 /** A short, harmless rendering of any value for a message. */
 function show(value: unknown): string {

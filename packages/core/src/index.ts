@@ -12,6 +12,7 @@ export {
 export { addressKey } from './http/client-address.ts'
 export { type HeaderFormat, rateLimitFieldNames } from './http/fields.ts'
 export type { RequestIdempotency } from './http/protected-run.ts'
+export type { TransactionClient } from './http/request-transaction.ts'
 export type {
   ClaimWithdrawnEvent,
   IdempotencyEvent,
@@ -25,6 +26,7 @@ export {
   type Begun,
   createIdempotency,
   type Execution,
+  type ExecutionTransaction,
   type Idempotency,
   type IdempotencyOptions,
   type IdempotencyRequest,
@@ -37,6 +39,7 @@ export type {
   Lifetimes,
   Settlement,
   SettleReply,
+  StoreTransaction,
   Subject,
   UnknownPage,
 } from './idempotency/store.ts'

@@ -40,6 +40,7 @@ describe('an error of Sluice', () => {
         case 'idempotency-body-not-captured':
         case 'release-too-late':
         case 'stale-fence':
+        case 'transaction-not-committed':
           return error.message
       }
     }

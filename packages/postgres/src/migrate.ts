@@ -1,4 +1,5 @@
 import { checkOptions, integer, withDefaults } from '@sluice/core/store-kit'
+import { checkOut, giveBack } from './checked-out.ts'
 import { migrations } from './generated/sql.ts'
 import type { PostgresClient, PostgresPool, Queryable } from './pool.ts'
 import { checkSchema, type SchemaOptions, schemaRule, within } from './statements.ts'
@@ -20,7 +21,7 @@ import { checkSchema, type SchemaOptions, schemaRule, within } from './statement
 export async function migrate(pool: PostgresPool, options: SchemaOptions = {}): Promise<void> {
   const schema = checkSchema('migrate', options)
   if ((await versionOf(pool, schema)) >= migrations.length) return
-  const client = await pool.connect()
+  const client = await checkOut(pool)
   try {
     await inTransaction(client, async () => {
       await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
@@ -30,10 +31,10 @@ export async function migrate(pool: PostgresPool, options: SchemaOptions = {}): 
       if (from < migrations.length) await client.query(stepsFrom(from, schema))
     })
   } catch (error) {
-    client.release(true)
+    giveBack(client, true)
     throw error
   }
-  client.release()
+  giveBack(client, false)
 }
 
 /** Options of {@link migrationSql}. */

@@ -10,6 +10,8 @@ export interface Queryable {
 export interface PostgresClient extends Queryable {
   /** Gives the connection back; with an error, or true, it is closed instead. */
   release(error?: Error | boolean): void
+  on?(event: 'error', listener: (error: Error) => void): unknown
+  off?(event: 'error', listener: (error: Error) => void): unknown
 }
 
 /** A pool of `pg`, or what {@link pglitePool} makes of a PGlite. It stays yours: make it, listen to its errors, end it. */

@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ReleaseTooLateError, StoreUnavailableError } from '../errors.ts'
+import {
+  ReleaseTooLateError,
+  StoreUnavailableError,
+  TransactionNotCommittedError,
+} from '../errors.ts'
 import type { Execution } from '../idempotency/idempotency.ts'
-import { fieldOf } from './response-head.ts'
+import type { StoredResponse, Tombstone } from '../idempotency/record.ts'
+import { answerNotCommitted } from './not-committed.ts'
+import { RequestTransaction, type TransactionClient } from './request-transaction.ts'
+import { fieldOf, type Head } from './response-head.ts'
 import { endToEnd } from './stored-fields.ts'
 import type { Recorded } from './wire-listener.ts'
 import { WireRecorder } from './wire-recorder.ts'
@@ -22,6 +29,19 @@ export interface RequestIdempotency {
    * (`store-unavailable`) after one deadline, while it is tried again in the background.
    */
   release(): Promise<void>
+  /**
+   * Runs the writes in a transaction that is committed together with the response, once that is complete: everything
+   * happens, or nothing. For `transactional: true` with a postgresStore. Work that throws is rolled back, frees the key,
+   * and rejects with the same; what is answered then is not kept. Several calls share one transaction. The client ends
+   * with it, and must not be released, nor begin or end transactions.
+   *
+   * @throws ConfigurationError (`configuration`) without `transactional`; StoreUnavailableError (`store-unavailable`)
+   * when no transaction begins within `timeoutMs`; TransactionNotCommittedError (`transaction-not-committed`) when it
+   * was rolled back before.
+   */
+  transaction<Result, Client = TransactionClient>(
+    work: (client: Client) => Result | Promise<Result>,
+  ): Promise<Result>
 }
 
 /** What a run needs to know of its options. */
@@ -31,6 +51,7 @@ export interface RunOptions {
   readonly maxBodyBytes: number
   readonly onServerError?: 'replay' | 'release' | undefined
   readonly replaySetCookie?: boolean | undefined
+  readonly transactional?: boolean | undefined
 }
 
 /** One run of a handler: its response is recorded, and settles the claim. */
@@ -38,15 +59,22 @@ export class ProtectedRun {
   readonly handle: RequestIdempotency
   readonly #options: RunOptions
   readonly #recorder: WireRecorder
+  readonly #transaction: RequestTransaction
+  readonly #refuse: () => string
   #released: Promise<void> | undefined
 
   constructor(request: IncomingMessage, response: ServerResponse, options: RunOptions) {
-    const { key, execution, maxBodyBytes } = options
+    const { key, execution, maxBodyBytes, transactional = false } = options
     this.#options = options
+    const before = transactional ? response.getHeaders() : {}
+    this.#refuse = () => answerNotCommitted(response, before)
+    this.#transaction = new RequestTransaction(execution, () => {
+      if (!this.#recorder.headSent) this.#recorder.stop()
+    })
     this.#recorder = new WireRecorder(request, response, {
       maxBodyBytes,
       ended: (recorded) => this.#settle(recorded),
-      cut: () => void execution.abandon().catch(ignore),
+      cut: () => this.#cut(),
       whenLost: (then) => execution.signal.addEventListener('abort', then, { once: true }),
     })
     this.handle = {
@@ -57,6 +85,7 @@ export class ProtectedRun {
         return execution.signal
       },
       release: () => this.#release(),
+      transaction: (work) => this.#transaction.run(work),
     }
   }
 
@@ -64,25 +93,46 @@ export class ProtectedRun {
     if (!this.#released) {
       if (this.#recorder.headSent) throw new ReleaseTooLateError()
       this.#recorder.stop()
-      this.#released = this.#options.execution.release()
+      const { used } = this.#transaction
+      this.#released = used ? this.#transaction.undo() : this.#options.execution.release()
     }
     return this.#released
   }
 
+  #cut(): void {
+    if (this.#transaction.used) void this.#transaction.undo()
+    else void this.#options.execution.abandon().catch(ignore)
+  }
+
   /** A store that does not answer keeps the response no longer: the claim stays, and the core tries again. */
   async #settle({ head, body }: Recorded): Promise<void> {
-    const { execution, replaySetCookie = false } = this.#options
-    const { status, reason } = head
+    if (this.#transaction.used) return this.#commit({ head, body })
+    const { execution } = this.#options
     try {
-      if (this.#frees(status)) await execution.release()
-      else if (body === undefined) await execution.bury(remains(status, fieldOf(head, 'location')))
-      else {
-        const headers = endToEnd(head, replaySetCookie)
-        await execution.complete({ status, ...(reason !== undefined && { reason }), headers, body })
-      }
+      if (this.#frees(head.status)) await execution.release()
+      else if (body === undefined) await execution.bury(remains(head))
+      else await execution.complete(this.#stored(head, body))
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) await execution.abandon().catch(ignore)
     }
+  }
+
+  /** What was not committed is not answered. */
+  async #commit({ head, body }: Recorded): Promise<void> {
+    if (this.#frees(head.status)) return this.#transaction.undo()
+    try {
+      const response = body === undefined ? undefined : this.#stored(head, body)
+      await this.#transaction.commit(response, remains(head))
+    } catch (error) {
+      if (!(error instanceof TransactionNotCommittedError)) await this.#transaction.undo()
+      this.#recorder.replace(this.#refuse)
+    }
+  }
+
+  #stored(head: Head, body: string | Uint8Array): StoredResponse {
+    const { status, reason } = head
+    const headers = endToEnd(head, this.#options.replaySetCookie ?? false)
+    return { status, ...(reason !== undefined && { reason }), headers, body }
   }
 
   /** 408, 425 and 429 say that nothing was processed. */
@@ -92,7 +142,9 @@ export class ProtectedRun {
   }
 }
 
-function remains(status: number, location: string | undefined) {
+function remains(head: Head): Tombstone {
+  const { status } = head
+  const location = fieldOf(head, 'location')
   return location === undefined ? { status } : { status, location }
 }
 

@@ -25,13 +25,16 @@ export class StoredIdempotency implements Idempotency {
   readonly #lifetimes: Lifetimes
   readonly #maxRunMs: number
   readonly #rerun: boolean
+  readonly #transactional: boolean
 
   constructor(store: Store, options: ResolvedIdempotency) {
-    const { leaseMs, resultTtlMs, maxRunMs, onUnknown, timeoutMs } = options
+    const { leaseMs, resultTtlMs, maxRunMs, onUnknown, transactional, timeoutMs } = options
     this.#store = new GuardedPort(store, 'idempotency', timeoutMs)
+    if (transactional && !this.#store.raw.begin) throw noTransactions(transactional)
+    this.#transactional = transactional
     this.#lifetimes = { leaseMs, resultTtlMs }
     this.#maxRunMs = maxRunMs
-    this.#rerun = onUnknown === 'rerun'
+    this.#rerun = transactional || onUnknown === 'rerun'
   }
 
   async begin(request: IdempotencyRequest): Promise<Begun> {
@@ -113,7 +116,12 @@ export class StoredIdempotency implements Idempotency {
       const { attempt, fence } = reply
       const grant = { store: this.#store, subject, owner, attempt, fence, startedAt }
       const limits = { lifetimes: this.#lifetimes, maxRunMs: this.#maxRunMs }
-      return { state: 'started', execution: new StoredExecution({ ...grant, ...limits }) }
+      const execution = new StoredExecution({
+        ...grant,
+        ...limits,
+        transactional: this.#transactional,
+      })
+      return { state: 'started', execution }
     }
     if (reply.state === 'in-progress') {
       const { runningMs, leaseLeftMs } = reply
@@ -126,6 +134,11 @@ export class StoredIdempotency implements Idempotency {
 }
 
 const SOONEST_RETRY_MS = 1000
+
+function noTransactions(given: boolean): ConfigurationError {
+  const expected = 'false, or given with a store that has transactions: postgresStore(pool)'
+  return new ConfigurationError('idempotency', 'transactional', given, expected)
+}
 
 /** Checked before anything is sent, so that a wrong call claims nothing. */
 function checkRequest({ key, scope, fingerprint, caller, waitMs = 0 }: IdempotencyRequest): void {

@@ -6,15 +6,17 @@ import type {
   Lifetimes,
   Settlement,
   SettleReply,
+  StoreTransaction,
   Subject,
   UnknownPage,
 } from '@sluice/core'
-import { encodeResponse, encodeTombstone, Wakeups, type Watch } from '@sluice/core/store-kit'
-import { digestName } from '../digest.ts'
+import { Wakeups, type Watch } from '@sluice/core/store-kit'
 import { idempotencySql } from '../generated/sql.ts'
 import type { PostgresPool, Row } from '../pool.ts'
 import { bound, runAlone, within } from '../statements.ts'
 import { decodeClaim, decodeRecord, decodeSettle, decodeUnknown } from './replies.ts'
+import { PostgresTransaction } from './transaction.ts'
+import { idOf, nameOf, settlementValues } from './values.ts'
 
 /**
  * Keeps records in PostgreSQL: one row a record, one statement a change, by the clock of the database.
@@ -54,14 +56,11 @@ export class PostgresIdempotencyStore implements IdempotencyStore {
     subject: Subject,
     owner: string | undefined,
     settlement: Settlement,
-    { leaseMs, resultTtlMs }: Lifetimes,
+    lifetimes: Lifetimes,
   ): Promise<SettleReply> {
-    const { state } = settlement
-    const change = state === 'absent' ? ['free', leaseMs] : [state, resultTtlMs]
-    const who = [idOf(subject), nameOf(subject), owner ?? null]
-    const values = [...who, ...change, payloadOf(settlement)]
+    const values = settlementValues(subject, owner, settlement, lifetimes)
     const reply = decodeSettle(await this.#ask(idempotencySql.settle, values))
-    if (reply !== 'refused') this.#tell(subject, state)
+    if (reply !== 'refused') this.#tell(subject, settlement)
     return reply
   }
 
@@ -81,7 +80,13 @@ export class PostgresIdempotencyStore implements IdempotencyStore {
     return this.#wakeups.watch(nameOf(subject))
   }
 
-  #tell(subject: Subject, state: Settlement['state']): void {
+  begin(): Promise<StoreTransaction> {
+    return PostgresTransaction.begin(this.#pool, this.#schema, (subject, settlement) =>
+      this.#tell(subject, settlement),
+    )
+  }
+
+  #tell(subject: Subject, { state }: Settlement): void {
     if (state === 'absent') this.#wakeups.wakeOne(nameOf(subject))
     else this.#wakeups.wakeAll(nameOf(subject))
   }
@@ -100,18 +105,3 @@ export class PostgresIdempotencyStore implements IdempotencyStore {
 }
 
 const RECORDS_A_PAGE = 100
-
-/** JSON has a form for every string, which text in PostgreSQL has not. */
-function nameOf({ scope, key }: Subject): string {
-  return JSON.stringify([scope, key])
-}
-
-function idOf(subject: Subject): Buffer {
-  return digestName(nameOf(subject))
-}
-
-function payloadOf(settlement: Settlement): Buffer | null {
-  if (settlement.state === 'completed') return Buffer.from(encodeResponse(settlement.response))
-  if (settlement.state !== 'tombstone') return null
-  return Buffer.from(encodeTombstone(settlement.tombstone))
-}
