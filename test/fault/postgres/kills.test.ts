@@ -6,12 +6,15 @@ import { migrate, type PostgresPool, pglitePool } from '@sluice/postgres'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Child } from '../../support/child.ts'
+import { compileChild } from '../../support/compiled-child.ts'
 import { eventually } from '../../support/eventually.ts'
 import { Site } from '../../support/http.ts'
 import { PostgresServer } from '../../support/postgres-server.ts'
 import { endLeases, happened, shop, TABLES } from './shop.ts'
 
-const CHILD = new URL('children/shop.ts', import.meta.url)
+const compiled = await compileChild(new URL('children/shop.ts', import.meta.url))
+afterAll(() => compiled[Symbol.asyncDispose]())
+const startChild = (...args: string[]) => Child.start(compiled.file, { args, compiled: true })
 
 /** In the order in which a request sends them. */
 const STATEMENTS = ['claim', 'BEGIN', 'order', 'account', 'charge', 'settle', 'COMMIT'] as const
@@ -62,7 +65,7 @@ describe('a shop on a PostgreSQL server', () => {
     'P4: killed $phase $statement, it charges once, and a retry gets the one answer',
     async ({ statement, phase, number }) => {
       const key = `${statement}-${phase}`
-      await using child = await Child.start(CHILD, { args: [url, String(number), phase] })
+      await using child = await startChild(url, String(number), phase)
       const first = await order(await child.ask<string>(), key).catch(() => undefined)
       expect(first).toBeUndefined()
       const before = await happened(pool, key)
@@ -80,7 +83,7 @@ describe('a shop on a PostgreSQL server', () => {
   )
 
   test('P4: killed with the answer on its way, a retry gets the same', async () => {
-    await using child = await Child.start(CHILD, { args: [url, '0', 'never'] })
+    await using child = await startChild(url, '0', 'never')
     const first = await order(await child.ask<string>(), 'answered')
     await child.kill()
     const again = await order(site.url, 'answered')
@@ -116,10 +119,10 @@ describe('a shop on an embedded database', () => {
     'P4, P7: killed %s COMMIT, it charges once',
     async (phase) => {
       const number = STATEMENTS.indexOf('COMMIT') + 1
-      const dying = await Child.start(CHILD, { args: [folder, String(number), phase] })
+      const dying = await startChild(folder, String(number), phase)
       await expect(order(await dying.ask<string>(), phase)).rejects.toThrow()
       await dying.kill()
-      await using child = await Child.start(CHILD, { args: [folder, '0', 'never'] })
+      await using child = await startChild(folder, '0', 'never')
       const retried = await untilAnswered(() => child.ask(phase), await child.ask<string>(), phase)
       expect(retried.status).toBe(201)
       expect(await child.ask(phase)).toEqual({ orders: 1, charges: 1 })
