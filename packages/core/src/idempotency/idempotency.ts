@@ -11,6 +11,7 @@ import {
 import type { Store } from '../store.ts'
 import type { IdempotencyRecord, StoredResponse, Tombstone } from './record.ts'
 import { StoredIdempotency } from './stored-idempotency.ts'
+import { withAuthority } from './with-authority.ts'
 
 /** What a request says of itself. */
 export interface IdempotencyRequest {
@@ -116,6 +117,11 @@ export interface Idempotency {
 export interface IdempotencyOptions {
   /** Default: a memory store that the whole process shares. */
   readonly store?: Store | undefined
+  /**
+   * A store that decides, a postgresStore, behind `store`, which then answers repeats alone: whatever that one loses,
+   * and while it is away, work runs once. Default: `store` decides.
+   */
+  readonly authority?: Store | undefined
   /** How long a silent owner keeps the key, in milliseconds from 100; renewed at a third; default 30,000. */
   readonly leaseMs?: number | undefined
   /** Renewal stops here, in milliseconds from 100; default 300,000. */
@@ -150,15 +156,21 @@ export interface IdempotencyOptions {
  */
 export function createIdempotency(options: IdempotencyOptions = {}): Idempotency {
   const checked = checkOptions('createIdempotency', options, idempotencyRules)
-  return new StoredIdempotency(checked.store ?? processStore(), withDefaults(checked, defaults))
+  const { store = processStore(), authority } = checked
+  const resolved = withDefaults(checked, defaults)
+  const decides = authority ? withAuthority(store, authority, resolved.timeoutMs) : store
+  return new StoredIdempotency(decides, resolved)
+}
+
+const storeRule: Rule = {
+  expected: 'a store, as made by memoryStore(), redisStore() or postgresStore()',
+  accepts: (value) => typeof value === 'object' && value !== null && 'idempotency' in value,
 }
 
 /** The rules of the options that `idempotency()` has in common with {@link createIdempotency}. */
 export const idempotencyRules: Readonly<Record<keyof IdempotencyOptions, Rule>> = {
-  store: {
-    expected: 'a store, as made by memoryStore() or redisStore()',
-    accepts: (value) => typeof value === 'object' && value !== null && 'idempotency' in value,
-  },
+  store: storeRule,
+  authority: storeRule,
   leaseMs: duration(100),
   maxRunMs: duration(100),
   resultTtlMs: duration(1),

@@ -13,7 +13,7 @@ import { withdraw } from './withdrawal.ts'
 
 /** The options over their defaults. */
 type ResolvedIdempotency = {
-  readonly [Name in Exclude<keyof IdempotencyOptions, 'store'>]-?: Exclude<
+  readonly [Name in Exclude<keyof IdempotencyOptions, 'store' | 'authority'>]-?: Exclude<
     IdempotencyOptions[Name],
     undefined
   >
