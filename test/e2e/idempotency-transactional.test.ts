@@ -271,6 +271,40 @@ describe.each(await databaseKinds())('transactional on $name', ({ name, missing,
     expect(await orders()).toEqual(['book'])
   })
 
+  test('P4: a commit whose reply was lost is 503, and a retry gets the result', async () => {
+    const losing: PostgresPool = {
+      query: (text, values) => pool.query(text, values),
+      connect: async () => {
+        const client = await pool.connect()
+        return {
+          release: (error) => client.release(error),
+          query: async (text, values) => {
+            const reply = await client.query(text, values)
+            if (text === 'COMMIT') throw new Error('the connection broke')
+            return reply
+          },
+        }
+      },
+    }
+    await using app = await serve(answerAfter, { store: postgresStore(losing) })
+    const first = await post(app.site, { key: `"${key}"` })
+    expect(problemCode(first)).toBe('idempotency-not-committed')
+    const again = await post(app.site, { key: `"${key}"` })
+    expect(again).toMatchObject({ status: 201, text: '{"item":"book"}' })
+    expect(again.headers['idempotency-replayed']).toBe('true')
+    expect(await orders()).toEqual(['book'])
+  })
+
+  test('P4, P5: behind a fast store, what was committed is replayed by that', async () => {
+    const authority = postgresStore(pool)
+    await using app = await serve(answerAfter, { store: memoryStore(), authority })
+    expect((await post(app.site, { key: `"${key}"` })).status).toBe(201)
+    await pool.query('TRUNCATE sluice.records')
+    const again = await post(app.site, { key: `"${key}"` })
+    expect(again.headers['idempotency-replayed']).toBe('true')
+    expect(await orders()).toEqual(['book'])
+  })
+
   if (name === 'PGlite') return // whoever has its connection has it alone
 
   test('P4: an owner whose key was claimed by somebody else commits nothing', async () => {
