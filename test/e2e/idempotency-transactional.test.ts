@@ -235,6 +235,20 @@ describe.each(await databaseKinds())('transactional on $name', ({ name, missing,
     expect(await orders()).toEqual(['book'])
   })
 
+  test('P4: the client is of no use once the response was sent', async () => {
+    let kept: PostgresClient | undefined
+    await using app = await serve(async (turn) => {
+      await transaction(turn, (client) => {
+        kept = client
+        return order(client, 'book')
+      })
+      turn.json('fine')
+    })
+    await post(app.site, { key: `"${key}"` })
+    expect(() => kept?.query("INSERT INTO orders VALUES ('pen')")).toThrow('revoked')
+    expect(await orders()).toEqual(['book'])
+  })
+
   test('P4: a response that is too long to keep leaves a tombstone', async () => {
     await using app = await serve(answerAfter, { maxBodyBytes: 3 })
     expect((await post(app.site, { key: `"${key}"` })).status).toBe(201)
@@ -323,8 +337,11 @@ describe.each(await databaseKinds())('transactional on $name', ({ name, missing,
       await transaction(turn, async (client) => {
         await order(client, 'book')
         const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
-        if (!broken) await pool.query('SELECT pg_terminate_backend($1)', [rows[0]?.['pid']])
+        const pid = rows[0]?.['pid']
+        if (!broken) await pool.query('SELECT pg_terminate_backend($1)', [pid])
         broken = true
+        // Long enough for the process to hear of it while no statement is under way.
+        for (let question = 0; question < 10; question++) await pool.query('SELECT 1')
       })
       turn.json('fine')
     })

@@ -192,6 +192,24 @@ describe.each(await databaseKinds())('outbox on $name', ({ name, missing, open }
     expect(payloads('a')).toEqual(['slow', 'after'])
   })
 
+  test('P6: a relay that lost a message says nothing of it any more, and takes none behind it', async () => {
+    const over: string[] = []
+    const box = make({
+      publish: async ({ payload }) => {
+        await pool.query(
+          `UPDATE "${schema}".outbox SET claimed_by = 'another', due_at = now() + interval '1 h'`,
+        )
+        over.push(String(payload))
+      },
+    })
+    await add(box, 'a', 'lost', 'behind')
+    const relay = start(box)
+    await eventually(() => over.length === 1)
+    await relay.close()
+    expect(over).toEqual(['lost'])
+    expect(await counts()).toEqual({ delivered: 0, pending: 2 })
+  })
+
   test('P6: closing waits for what is being published, and no longer than its grace', async () => {
     let finish = (): void => {}
     const signals: AbortSignal[] = []
