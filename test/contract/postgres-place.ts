@@ -15,7 +15,6 @@ export async function postgresPlace(database: Database): Promise<Place> {
     advance: (ms) => clock.advance(ms),
     async [Symbol.asyncDispose]() {
       await store.close()
-      await database.sluice.query(`DROP SCHEMA ${schema} CASCADE`)
       await database[Symbol.asyncDispose]()
     },
   }

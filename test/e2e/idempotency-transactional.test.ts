@@ -19,7 +19,6 @@ describe.each(await databaseKinds())('transactional on $name', ({ name, missing,
     if (missing) return
     database = await open()
     pool = database.sluice
-    await pool.query('DROP SCHEMA IF EXISTS sluice CASCADE; DROP TABLE IF EXISTS orders')
     await migrate(pool)
     // Checked by COMMIT.
     await pool.query('CREATE TABLE orders (item text UNIQUE DEFERRABLE INITIALLY DEFERRED)')
@@ -33,7 +32,6 @@ describe.each(await databaseKinds())('transactional on $name', ({ name, missing,
 
   afterAll(async () => {
     if (!database) return
-    await pool.query('DROP SCHEMA sluice CASCADE; DROP TABLE orders')
     await database[Symbol.asyncDispose]()
   })
 

@@ -111,6 +111,15 @@ describe('two calls for one key at once on PostgreSQL', () => {
     expect(await store.read(subject())).toBeUndefined()
   })
 
+  test('P3: a claim and the withdrawal of another one: the claim stays', async () => {
+    const reply = await race(
+      (first) => claim(first, 'a'),
+      (second) => second.settle(subject(), ownerOf('b'), { state: 'absent' }, lifetimes),
+    )
+    expect(reply).toBe('refused')
+    expect(await store.read(subject())).toMatchObject({ state: 'claimed' })
+  })
+
   /** A renewal does not wait: what it sees is over. */
   async function race<Reply>(
     first: (port: IdempotencyStore) => Promise<unknown>,

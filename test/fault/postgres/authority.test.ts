@@ -23,7 +23,6 @@ describe.each(await databaseKinds())('Redis before $name', ({ missing, open }) =
   beforeAll(async () => {
     if (missing) return
     database = await open()
-    await database.sluice.query('DROP SCHEMA IF EXISTS sluice CASCADE')
     await migrate(database.sluice)
   }, OPEN_MS)
 
@@ -46,7 +45,6 @@ describe.each(await databaseKinds())('Redis before $name', ({ missing, open }) =
 
   afterAll(async () => {
     if (!database) return
-    await database.sluice.query('DROP SCHEMA sluice CASCADE')
     await database[Symbol.asyncDispose]()
   })
 

@@ -3,13 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { migrate, type PostgresPool, pglitePool } from '@sluice/postgres'
-import { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Child } from '../../support/child.ts'
 import { compileChild } from '../../support/compiled-child.ts'
 import { eventually } from '../../support/eventually.ts'
 import { Site } from '../../support/http.ts'
-import { PostgresServer } from '../../support/postgres-server.ts'
+import {
+  type Database,
+  type DatabaseKind,
+  databaseKinds,
+} from '../../support/postgres-databases.ts'
 import { endLeases, happened, shop, TABLES } from './shop.ts'
 
 const compiled = await compileChild(new URL('children/shop.ts', import.meta.url))
@@ -27,38 +30,32 @@ const kills = [
   { statement: 'COMMIT', phase: 'after', number: STATEMENTS.length } as const,
 ]
 
-const hasServer = process.env['DATABASE_URL'] ?? (await PostgresServer.binaries())
+const [, { missing, open }] = (await databaseKinds()) as readonly [DatabaseKind, DatabaseKind]
 
 describe('a shop on a PostgreSQL server', () => {
-  let server: PostgresServer | undefined
+  let database: Database
   let url: string
-  let pool: Pool
+  let pool: PostgresPool
   let site: Site
 
   beforeAll(async () => {
-    if (!hasServer) return
-    url = process.env['DATABASE_URL'] ?? ''
-    if (!url) {
-      server = await PostgresServer.start()
-      url = server.url
-    }
-    pool = new Pool({ connectionString: url })
-    await clear(pool)
+    if (missing) return
+    database = await open()
+    pool = database.sluice
+    url = String(database.url)
     await migrate(pool)
     await pool.query(TABLES)
     site = await Site.serve(shop(pool))
   })
 
   beforeEach(({ skip }) => {
-    skip(!hasServer, 'no DATABASE_URL is set, and no postgres and initdb are on the PATH')
+    skip(missing !== undefined, missing)
   })
 
   afterAll(async () => {
-    if (!hasServer) return
+    if (missing) return
     await site[Symbol.asyncDispose]()
-    await clear(pool)
-    await pool.end()
-    await server?.[Symbol.asyncDispose]()
+    await database[Symbol.asyncDispose]()
   })
 
   test.concurrent.each(kills)(
@@ -95,7 +92,7 @@ describe('a shop on a PostgreSQL server', () => {
     const { rows } = await pool.query(
       'SELECT balance + 5 * (SELECT count(*) FROM charges) AS left FROM accounts',
     )
-    expect(Number(rows[0]?.left)).toBe(0)
+    expect(Number(rows[0]?.['left'])).toBe(0)
     const open = await pool.query("SELECT 1 FROM sluice.records WHERE state <> 'completed'")
     expect(open.rows).toEqual([])
   })
@@ -150,11 +147,5 @@ function untilAnswered(endLease: () => Promise<unknown>, url: string, key: strin
       return answer
     },
     { withinMs: 20_000 },
-  )
-}
-
-async function clear(pool: PostgresPool): Promise<void> {
-  await pool.query(
-    'DROP SCHEMA IF EXISTS sluice CASCADE; DROP TABLE IF EXISTS orders, charges, accounts',
   )
 }
