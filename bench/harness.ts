@@ -11,21 +11,21 @@ export interface Sample {
   readonly redisCpuMs: number
 }
 
-export interface Contender {
+export interface Contender<S extends Sample = Sample> {
   readonly name: string
   /** Every measured operation must end so, else the contender's numbers mean nothing. */
   readonly expect: 'accepted' | 'refused'
   /** Asks for every subject once, but for no more than so many. */
   prepare(atMost: number): Promise<void>
-  round(durationMs: number): Promise<Sample>
+  round(durationMs: number): Promise<S>
   /** Uses one subject up, and says what is wrong if that was not refused at the limit. */
   check(): Promise<string | undefined>
   close(): Promise<void>
 }
 
-export interface Result {
+export interface Result<S extends Sample = Sample> {
   readonly name: string
-  readonly samples: readonly Sample[]
+  readonly samples: readonly S[]
   readonly problem?: string
 }
 
@@ -40,7 +40,7 @@ export interface Plan {
   readonly budgetMs: number
 }
 
-export type Results = ReadonlyMap<string, Result>
+export type Results<S extends Sample = Sample> = ReadonlyMap<string, Result<S>>
 
 export const rate = (sample: Sample): number =>
   (1000 * (sample.accepted + sample.refused)) / sample.elapsedMs
@@ -54,11 +54,11 @@ export const p99Ms = (sample: Sample): number => sample.p99Ms
  * Runs the contenders in turn, A B C A B C …, so that whatever the machine does to one round it does to its neighbours;
  * a contender that cannot start or gives wrong answers is reported, and the others go on.
  */
-export async function interleave(
-  starters: ReadonlyMap<string, () => Promise<Contender>>,
+export async function interleave<S extends Sample = Sample>(
+  starters: ReadonlyMap<string, () => Promise<Contender<S>>>,
   plan: Plan,
-): Promise<Results> {
-  const entrants: Entrant[] = []
+): Promise<Results<S>> {
+  const entrants: Entrant<S>[] = []
   const ends = performance.now() + plan.budgetMs
   try {
     for (const [name, start] of starters) entrants.push(await enter(name, start, plan))
@@ -76,25 +76,29 @@ export async function interleave(
 }
 
 /** Round by round, what `pick` says of one contender divided by what it says of the other. */
-export function ratios(
-  results: Results,
+export function ratios<S extends Sample>(
+  results: Results<S>,
   [name, base]: readonly [string, string],
-  pick: (sample: Sample) => number,
+  pick: (sample: S) => number,
 ): readonly number[] {
   const others = results.get(base)?.samples ?? []
   const own = results.get(name)?.samples ?? []
   return own.map((sample, round) => pick(sample) / pick(others[round] ?? sample))
 }
 
-interface Entrant {
+interface Entrant<S extends Sample> {
   readonly name: string
-  readonly samples: Sample[]
-  contender: Contender | undefined
+  readonly samples: S[]
+  contender: Contender<S> | undefined
   problem: string | undefined
 }
 
-async function enter(name: string, start: () => Promise<Contender>, plan: Plan): Promise<Entrant> {
-  const entrant: Entrant = { name, samples: [], contender: undefined, problem: undefined }
+async function enter<S extends Sample>(
+  name: string,
+  start: () => Promise<Contender<S>>,
+  plan: Plan,
+): Promise<Entrant<S>> {
+  const entrant: Entrant<S> = { name, samples: [], contender: undefined, problem: undefined }
   await guard(entrant, async () => {
     entrant.contender = await start()
     await entrant.contender.prepare(plan.prepareAtMost)
@@ -103,7 +107,7 @@ async function enter(name: string, start: () => Promise<Contender>, plan: Plan):
   return entrant
 }
 
-async function run(entrant: Entrant, plan: Plan): Promise<void> {
+async function run<S extends Sample>(entrant: Entrant<S>, plan: Plan): Promise<void> {
   await guard(entrant, async () => {
     const { contender } = entrant
     if (contender === undefined) return
@@ -116,13 +120,16 @@ async function run(entrant: Entrant, plan: Plan): Promise<void> {
   await pause(50) // what the round left behind, sockets to close and garbage, is not the next one's load
 }
 
-async function conclude(entrant: Entrant): Promise<void> {
+async function conclude<S extends Sample>(entrant: Entrant<S>): Promise<void> {
   await guard(entrant, async () => {
     entrant.problem = await entrant.contender?.check()
   })
 }
 
-async function guard(entrant: Entrant, step: () => Promise<void>): Promise<void> {
+async function guard<S extends Sample>(
+  entrant: Entrant<S>,
+  step: () => Promise<void>,
+): Promise<void> {
   if (entrant.problem !== undefined) return
   try {
     await step()
@@ -131,6 +138,10 @@ async function guard(entrant: Entrant, step: () => Promise<void>): Promise<void>
   }
 }
 
-function result(name: string, samples: readonly Sample[], problem: string | undefined): Result {
+function result<S extends Sample>(
+  name: string,
+  samples: readonly S[],
+  problem: string | undefined,
+): Result<S> {
   return problem === undefined ? { name, samples } : { name, samples, problem }
 }

@@ -5,12 +5,17 @@ import type { Plan } from './harness.ts'
 import { startRedis } from './redis.ts'
 import { absoluteTable, type Ran, ratioTable } from './report.ts'
 import { bytes } from './suites/bytes.ts'
+import { delaySuites } from './suites/delay.ts'
+import { delayExact } from './suites/delay-exact.ts'
+import { delayLateness } from './suites/delay-lateness.ts'
 import { denyCache } from './suites/deny-cache.ts'
 import { express } from './suites/express.ts'
 import { idempotencySuites } from './suites/idempotency.ts'
 import { idempotencyExact } from './suites/idempotency-exact.ts'
 import { koa } from './suites/koa.ts'
 import { callers64, oneCaller } from './suites/library.ts'
+import { lockWaiting } from './suites/lock-waiting.ts'
+import { lockSuites } from './suites/locks.ts'
 import { memory } from './suites/memory.ts'
 import { policies } from './suites/policies.ts'
 import type { Suite } from './suites/suite.ts'
@@ -27,6 +32,11 @@ const suites: readonly Suite[] = [
   bytes,
   ...idempotencySuites,
   idempotencyExact,
+  ...lockSuites,
+  lockWaiting,
+  ...delaySuites,
+  ...delayExact,
+  ...delayLateness,
 ]
 const fullPlan: Plan = {
   rounds: 7,

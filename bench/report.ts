@@ -25,7 +25,7 @@ export function absoluteTable({ report }: Ran): Table {
   }
 }
 
-/** Rounds of a quick run are too short to judge by, which the question mark says; bytes are not timed. */
+/** Rounds of a quick run are too short to judge by, which the question mark says. */
 function ratioLine(row: Row, quick: boolean): string[] {
   const { measure, target, unit, ours, others, spread } = row
   const range =
@@ -37,7 +37,7 @@ function ratioLine(row: Row, quick: boolean): string[] {
     targetText(target, unit),
     text(ours, unit) + range,
     others.map(({ name, value }) => `${name} ${text(value, unit)}`).join('\n'),
-    quick && row.unit === 'times' ? `${verdict(row)}?` : verdict(row),
+    quick && row.spread !== undefined ? `${verdict(row)}?` : verdict(row),
   ]
 }
 

@@ -5,7 +5,7 @@ import { median, quantile } from './statistics.ts'
 export interface Row {
   readonly measure: string
   readonly target: Target
-  readonly unit: 'times' | 'bytes' | 'round trips'
+  readonly unit: 'times' | 'ms' | 'bytes' | 'round trips' | 'commands' | 'commands/s' | 'waiters'
   readonly ours: Value
   /** The quartiles of our value over the rounds. */
   readonly spread?: readonly [number, number]
@@ -25,18 +25,18 @@ export interface Named {
   readonly value: Value
 }
 
-export interface Comparison {
+export interface Comparison<S extends Sample = Sample> {
   readonly measure: string
   readonly target: Target
   readonly base: string
   readonly ours: string
-  readonly pick: (sample: Sample) => number
+  readonly pick: (sample: S) => number
   /** Set where the base does part of what each of the others does, so that none can truly be faster. */
   readonly baseIsFastest?: true
 }
 
 /** Our contender against the base, and beside it every other contender of the suite against the same base. */
-export function compare(results: Results, comparison: Comparison): Row {
+export function compare<S extends Sample>(results: Results<S>, comparison: Comparison<S>): Row {
   const { measure, target, base, ours, pick } = comparison
   const impossible = comparison.baseIsFastest && fasterThanPossible(results, comparison)
   const problem = (name: string) =>
@@ -55,8 +55,34 @@ export function compare(results: Results, comparison: Comparison): Row {
   }
 }
 
+export type Measurement<S extends Sample> = Pick<
+  Comparison<S>,
+  'measure' | 'target' | 'ours' | 'pick'
+> &
+  Pick<Row, 'unit'>
+
+/** What is measured by no base: our contender, and beside it every other. */
+export function measure<S extends Sample>(
+  results: Results<S>,
+  { pick, ours, ...line }: Measurement<S>,
+): Row {
+  const values = (name: string) => (results.get(name)?.samples ?? []).map(pick)
+  const value = (name: string): Value => results.get(name)?.problem ?? median(values(name))
+  const own = values(ours)
+  const others = [...results.keys()].filter((name) => name !== ours)
+  return {
+    ...line,
+    ours: value(ours),
+    spread: [quantile(own, 0.25), quantile(own, 0.75)],
+    others: others.map((name) => ({ name, value: value(name) })),
+  }
+}
+
 /** A base that loses to its own superset was disturbed, and then every ratio to it is wrong, the flattering ones too. */
-function fasterThanPossible(results: Results, { base, pick }: Comparison): string | undefined {
+function fasterThanPossible<S extends Sample>(
+  results: Results<S>,
+  { base, pick }: Comparison<S>,
+): string | undefined {
   const winner = [...results.keys()].find(
     (name) => name !== base && median(ratios(results, [name, base], pick)) > 1.05,
   )

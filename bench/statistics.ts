@@ -8,5 +8,5 @@ export function quantile(values: readonly number[], share: number): number {
   const at = (sorted.length - 1) * share
   const low = sorted[Math.floor(at)] ?? Number.NaN
   const high = sorted[Math.ceil(at)] ?? Number.NaN
-  return low + (high - low) * (at - Math.floor(at))
+  return low === high ? low : low + (high - low) * (at - Math.floor(at)) // two infinities have no difference
 }

@@ -20,7 +20,7 @@ app.post('/payments', (req, res) => {
 })
 
 // #region reconcile
-const operator = createIdempotency({ store }) // the same store, and the same `resultTtlMs` if you set one
+const operator = createIdempotency({ store }) // the same store
 
 async function reconcile(graceMs: number): Promise<void> {
   for await (const { key, scope, since } of operator.unknown()) {

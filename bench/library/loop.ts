@@ -28,10 +28,15 @@ export interface Done {
   readonly p99Ms: number
 }
 
-/** Lets the parent drive the limiter from concurrent callers, each of which waits for its answer before it asks again. */
+/** Lets the parent drive the limiter. */
 export function serveLoop<Outcome>(limiter: Limiter<Outcome>): void {
+  answer({ run: loopOf(limiter) })
+}
+
+/** Concurrent callers, each of which waits for its answer before it asks again. */
+export function loopOf<Outcome>(limiter: Limiter<Outcome>): (work: Work) => Promise<Done> {
   const walk = subjectWalk()
-  answer({ run: (work: Work) => run(limiter, work, walk(work.subjects)) })
+  return (work) => run(limiter, work, walk(work.subjects))
 }
 
 async function run<Outcome>(

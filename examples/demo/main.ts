@@ -5,12 +5,14 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import express from 'express'
 import { type Act, Mishap } from './act.ts'
+import { atTheSameTime } from './at-the-same-time/act.ts'
+import { later } from './later/act.ts'
 import { type OpenedStore, openStore } from './open-store.ts'
 import { Terminal } from './terminal.ts'
 import { tooFast } from './too-fast/act.ts'
 import { twice } from './twice/act.ts'
 
-const acts: readonly Act[] = [tooFast, twice]
+const acts: readonly Act[] = [tooFast, twice, atTheSameTime, later]
 
 const USAGE = `Usage: demo [--serve | --svg <folder>]
   (nothing)       play the acts: real requests, pictures in the terminal, then end

@@ -5,8 +5,16 @@
 -- #include record
 -- #include clock
 
+local recordKey = KEYS[1]
+local packed, state = stored(recordKey)
 if state == 'F' then return {} end
 local fence, attempt, since = unpack('>I7I4I6', packed, 3)
-if leaseOver then since = leaseEnd end
-local leftMs = state == 'C' and leaseEnd - now or call('PTTL', recordKey)
+local leftMs
+if state == 'C' then
+  local leaseEnd, leaseOver = leaseOf(packed)
+  leftMs = leaseEnd - now
+  if leaseOver then state, since, leftMs = 'U', leaseEnd, call('PTTL', recordKey) end
+else
+  leftMs = call('PTTL', recordKey)
+end
 return { state, since, attempt, fence, leftMs, sub(packed, HEADER + 1) }

@@ -2,10 +2,10 @@ import type { IdempotencyStore, Store } from '@sluice/core'
 import { inject } from 'vitest'
 import { withAuthority } from '../../packages/core/src/idempotency/with-authority.ts'
 import { databaseKinds } from '../support/postgres-databases.ts'
-import { ioredisPlace } from './idempotency-places.ts'
 import type { Place } from './idempotency-store/key-under-test.ts'
-import { idempotencyStoreContract, memoryPlace } from './idempotency-store.ts'
+import { idempotencyStoreContract, memoryPlace, recordsOf } from './idempotency-store.ts'
 import { postgresPlace } from './postgres-place.ts'
+import { ioredisPlace } from './redis-places.ts'
 
 const [embedded] = await databaseKinds()
 
@@ -13,7 +13,7 @@ idempotencyStoreContract('P5: memory before memory', () => before(memoryPlace(),
 
 idempotencyStoreContract('P5: Redis before PostgreSQL', async () => {
   if (!embedded) throw new Error('there is always an embedded database')
-  return before(ioredisPlace(inject('redisPort')), postgresPlace(await embedded.open()))
+  return before(recordsOf(ioredisPlace(inject('redisPort'))), postgresPlace(await embedded.open()))
 })
 
 idempotencyStoreContract('P5: a store that forgets everything at once, before memory', async () => {

@@ -5,6 +5,7 @@ import {
   type Idempotency,
   type RedisClient,
   redisStore,
+  type UnknownPage,
 } from '@sluice/core'
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
@@ -33,6 +34,26 @@ afterAll(async () => {
 })
 beforeEach(() => {
   prefix = `test-${randomUUID()}`
+})
+
+test('I11: any number of unknown outcomes is listed, in pages that a call can carry', async () => {
+  const store = redisStore(direct, { prefix })
+  const keys = Array.from({ length: 2000 }, (_, index) => `lost-${index}`)
+  const idempotency = createIdempotency({ store, timeoutMs: 10_000 })
+  for (let at = 0; at < keys.length; at += 500)
+    await Promise.all(
+      keys.slice(at, at + 500).map(async (key) => (await begin(idempotency, key)).abandon()),
+    )
+  const pages: number[] = []
+  const found: string[] = []
+  for (let from: number | undefined = 0; from !== undefined; ) {
+    const page: UnknownPage | undefined = await store.idempotency?.unknown(from)
+    pages.push(page?.records.length ?? 0)
+    from = page?.next
+  }
+  for await (const { key } of idempotency.unknown()) found.push(key)
+  expect(Math.max(...pages)).toBeLessThan(1000)
+  expect(found.sort()).toEqual(keys.sort())
 })
 
 describe('what is in Redis', () => {
@@ -130,7 +151,7 @@ describe('what goes over the wire', () => {
   test('I15: opens one connection more when somebody waits, and closes it with the store', async () => {
     const client = new Redis(inject('redisPort'), '127.0.0.1', { connectionName: prefix })
     const store = redisStore(client, { prefix })
-    const idempotency = createIdempotency({ store })
+    const idempotency = createIdempotency({ store, timeoutMs: 10_000 })
     const execution = await begin(idempotency, 'k')
     const channel = `${prefix}:idempotency:{:k}`
     const listeners = async () => Number((await direct.pubsub('NUMSUB', channel))[1])
@@ -160,7 +181,7 @@ describe('a Cluster', () => {
     await using cluster = await RedisCluster.start()
     const client = new Cluster(cluster.addresses)
     const store = redisStore(client, { prefix })
-    const idempotency = createIdempotency({ store })
+    const idempotency = createIdempotency({ store, timeoutMs: 10_000 })
     const execution = await begin(idempotency, 'k')
     const waiting = idempotency.begin({ key: 'k', fingerprint: 'x', waitMs: 20_000 })
     const channel = `${prefix}:idempotency:{:k}`
@@ -212,7 +233,10 @@ describe('a Cluster', () => {
 })
 
 function on(client: unknown): Idempotency {
-  return createIdempotency({ store: redisStore(client as RedisClient, { prefix }) })
+  return createIdempotency({
+    store: redisStore(client as RedisClient, { prefix }),
+    timeoutMs: 10_000,
+  })
 }
 
 async function begin(idempotency: Idempotency, key: string, scope?: string): Promise<Execution> {

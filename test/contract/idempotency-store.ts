@@ -4,6 +4,7 @@ import { claimTests } from './idempotency-store/claims.ts'
 import { KeyUnderTest, type Place } from './idempotency-store/key-under-test.ts'
 import { outcomeTests } from './idempotency-store/outcomes.ts'
 import { unknownTests } from './idempotency-store/unknown.ts'
+import type { RedisPlace } from './redis-places.ts'
 
 /** What every store of idempotency records must do. */
 export function idempotencyStoreContract(name: string, open: () => Promise<Place>): void {
@@ -32,4 +33,10 @@ export async function memoryPlace(): Promise<Place> {
     },
     [Symbol.asyncDispose]: () => store.close(),
   }
+}
+
+/** The records of a store on real servers. */
+export async function recordsOf(opening: Promise<RedisPlace>): Promise<Place> {
+  const place = await opening
+  return { ...place, store: place.store.idempotency as IdempotencyStore }
 }

@@ -1,14 +1,16 @@
 import { inject } from 'vitest'
+import { idempotencyStoreContract, memoryPlace, recordsOf } from './idempotency-store.ts'
 import {
   clusterPlace,
   ioredisPlace,
   nodeRedisClusterPlace,
   nodeRedisPlace,
-} from './idempotency-places.ts'
-import { idempotencyStoreContract, memoryPlace } from './idempotency-store.ts'
+} from './redis-places.ts'
 
 idempotencyStoreContract('memory', memoryPlace)
-idempotencyStoreContract('Redis over ioredis', () => ioredisPlace(inject('redisPort')))
-idempotencyStoreContract('Redis over node-redis', () => nodeRedisPlace(inject('redisPort')))
-idempotencyStoreContract('Redis Cluster over ioredis', clusterPlace)
-idempotencyStoreContract('Redis Cluster over node-redis', nodeRedisClusterPlace)
+idempotencyStoreContract('Redis over ioredis', () => recordsOf(ioredisPlace(inject('redisPort'))))
+idempotencyStoreContract('Redis over node-redis', () =>
+  recordsOf(nodeRedisPlace(inject('redisPort'))),
+)
+idempotencyStoreContract('Redis Cluster over ioredis', () => recordsOf(clusterPlace()))
+idempotencyStoreContract('Redis Cluster over node-redis', () => recordsOf(nodeRedisClusterPlace()))

@@ -86,6 +86,20 @@ describe.each(frameworks)('in $name', (framework) => {
     expect((await app.ask({ key: 'k', body: ' {"id": 9007199254740993.0}' })).status).toBe(200)
   })
 
+  it.each([
+    ['"1"', '"1.0"'],
+    ['"{}"', '"{ }"'],
+    ['null', '{}'],
+    ['1e400', 'null'],
+    ['""', '{}'],
+    ['0', 'false'],
+  ])('I3: the bodies %s and %s are told apart', async (one, other) => {
+    await using app = await counting()
+    expect((await app.ask({ key: 'k', body: one })).status).toBe(200)
+    expect((await app.ask({ key: 'k', body: other })).status).toBe(422)
+    expect((await app.ask({ key: 'k', body: one })).text).toBe('{"run":1}')
+  })
+
   it('I3: an own fingerprint replaces query and body, not the path', async () => {
     await using app = await counting({ fingerprint: () => 'always the same' })
     await app.ask({ key: 'k', path: '/?a=1', body: '{"a":1}' })

@@ -1,8 +1,10 @@
-import { connect } from 'node:net'
+import { ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { frameworks } from './idempotency/apps.ts'
 import { problemCode } from './idempotency/client.ts'
 import { countingOn } from './idempotency/counting.ts'
+import { RawClient } from './idempotency/raw-client.ts'
 
 describe.each(frameworks)('in $name', (framework) => {
   const counting = countingOn(framework)
@@ -82,6 +84,32 @@ describe.each(frameworks)('in $name', (framework) => {
     }
     expect((await app.ask({ key: 'k', headers })).text).toBe('{"run":1}')
     expect((await app.ask({ key: 'k', headers })).text).toBe('{"run":1}')
+  })
+
+  it('I18: a request that the server really upgrades passes, with its key', async () => {
+    await using app = await counting({
+      handler: (turn) => {
+        turn.raw((res) => {
+          res.writeHead(101, { Connection: 'Upgrade', Upgrade: 'chat' })
+          res.flushHeaders()
+          res.socket?.end('first words')
+        })
+      },
+    })
+    const { server } = app.site
+    server.on('upgrade', (request, socket: Socket) => {
+      const response = new ServerResponse(request)
+      response.assignSocket(socket)
+      server.emit('request', request, response)
+    })
+    for (let run = 1; run <= 2; run++) {
+      await using client = await RawClient.to(app.site)
+      client.socket.write(
+        'POST / HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: chat\r\nIdempotency-Key: k\r\nContent-Length: 0\r\n\r\n',
+      )
+      expect(await client.end()).toMatch(/^HTTP\/1.1 101 .*first words$/s)
+      expect(app.runs()).toBe(run)
+    }
   })
 
   it('I19: what a client forges changes nothing', async () => {

@@ -93,6 +93,33 @@ describe.each(frameworks)('in $name', (framework) => {
         },
       ))
 
+    it('I9: amid writes of a length that was told before, the same', () =>
+      leaving(
+        {},
+        (turn, left) => {
+          turn.raw((res) => res.writeHead(200, { 'Content-Length': 11 }).write('before, '))
+          void left.then(() => {
+            turn.res.write('end')
+            setImmediate(() => turn.res.end())
+          })
+        },
+        async ({ state, ask }) => {
+          await settles(state, 'completed')
+          expect((await ask()).text).toBe('before, end')
+        },
+      ))
+
+    it('I9, I10: an error after that leaves an unknown outcome at once', () =>
+      leaving(
+        {},
+        async (turn, left) => {
+          turn.raw((res) => res.write('before, '))
+          await left
+          throw new Error('after the client had left')
+        },
+        async ({ state }) => settles(state, 'unknown'),
+      ))
+
     it('I9: amid a stream, the stream goes on to its end and is stored', () =>
       leaving(
         {},

@@ -1,15 +1,8 @@
-import { EventEmitter, once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
-import { createIdempotency, memoryStore, redisStore, subscribe } from '@sluice/express'
-import { Redis } from 'ioredis'
+import { createIdempotency, memoryStore } from '@sluice/express'
 import { describe, expect, it } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import { freePort } from '../support/free-port.ts'
-import { RedisServer } from '../support/redis-server.ts'
 import { frameworks } from './idempotency/apps.ts'
-import { problemCode } from './idempotency/client.ts'
+import { essence, problemCode } from './idempotency/client.ts'
 import { countingOn } from './idempotency/counting.ts'
-import { RawClient } from './idempotency/raw-client.ts'
 import { slowStore } from './idempotency/slow-store.ts'
 
 describe.each(frameworks)('in $name', (framework) => {
@@ -42,6 +35,63 @@ describe.each(frameworks)('in $name', (framework) => {
     })
     await keeping.ask({ key: 'k' })
     expect((await keeping.ask({ key: 'k' })).headers['set-cookie']).toEqual(['a=1', 'b=2'])
+  })
+
+  it('I5: fields of the connection and the date are those of the replay', async () => {
+    await using app = await counting({
+      handler: (turn) => {
+        turn.set('Date', 'Thu, 01 Jan 1970 00:00:00 GMT')
+        turn.set('Connection', 'close, X-Hop')
+        turn.set('X-Hop', 'of the first connection')
+        turn.set('Keep-Alive', 'timeout=77')
+        turn.set('Idempotency-Replayed', 'false')
+        turn.set('X-End', 'of the content')
+        turn.json({})
+      },
+    })
+    const first = await app.ask({ key: 'k' })
+    expect(first.headers).toMatchObject({
+      'x-hop': 'of the first connection',
+      'x-end': 'of the content',
+    })
+    const { headers } = await app.ask({ key: 'k' })
+    expect(headers).toMatchObject({ 'x-end': 'of the content', 'idempotency-replayed': 'true' })
+    expect(headers).not.toHaveProperty('x-hop')
+    expect(headers['keep-alive']).not.toBe('timeout=77')
+    expect(Math.abs(Date.now() - Date.parse(String(headers.date)))).toBeLessThan(10_000)
+  })
+
+  it('I21: what decides about a replay may fail, and then nothing is sent or run', async () => {
+    await using app = await counting({
+      authorizeReplay: () => {
+        throw new Error('nobody knows')
+      },
+    })
+    await app.ask({ key: 'k' })
+    const answer = await app.ask({ key: 'k' })
+    expect(answer.status).toBe(500)
+    expect(answer.text).not.toContain('"run"')
+    expect(app.runs()).toBe(1)
+    expect(app.errors).toMatchObject([{ message: 'nobody knows' }])
+  })
+
+  it('I5: what is said of the stored bytes is replayed, also where outer middleware says something else', async () => {
+    await using app = await counting({
+      outer: (turn) => {
+        turn.set('Content-Type', 'application/json')
+        turn.set('Content-Language', 'en')
+        turn.set('Cache-Control', 'no-store')
+      },
+      handler: (turn) => {
+        turn.set('Content-Type', 'text/csv')
+        turn.set('Content-Language', 'de')
+        turn.bytes('a;b')
+      },
+    })
+    const first = await app.ask({ key: 'k' })
+    const replay = await app.ask({ key: 'k' })
+    expect(first.headers['content-type']).toMatch(/^text\/csv/)
+    expect(essence(replay)).toEqual(essence(first))
   })
 
   it.each([
@@ -140,77 +190,6 @@ describe.each(frameworks)('in $name', (framework) => {
     expect((await app.ask({ key: 'one' })).text).toBe('{"run":1}')
   })
 
-  it('I16: with no Redis to be reached, closed answers 503 in time and open runs once, with an event', async () => {
-    const redis = new Redis(await freePort())
-    redis.on('error', () => {})
-    const store = redisStore(redis)
-    const events: unknown[] = []
-    const stop = subscribe('sluice:idempotency', (event) => events.push(event))
-    try {
-      await using closed = await counting({ store, timeoutMs: 50 })
-      const answer = await closed.ask({ key: 'k' })
-      expect(answer.status).toBe(503)
-      expect(answer.headers['retry-after']).toBe('1')
-      expect(closed.runs()).toBe(0)
-      await using open = await counting({ store, timeoutMs: 50, onStoreFailure: 'open' })
-      expect((await open.ask({ key: 'k' })).text).toBe('{"run":1}')
-      expect(events).toContainEqual(expect.objectContaining({ type: 'unprotected' }))
-    } finally {
-      stop()
-      redis.disconnect()
-      await store.close()
-    }
-  })
-
-  it('I15: a client that leaves while it waits claims nothing', async () => {
-    const events = new EventEmitter()
-    const watched = slowStore()
-    watched.go()
-    await using app = await counting({
-      store: watched.store,
-      onConcurrent: { waitMs: 5000 },
-      handler: async (turn) => {
-        events.emit('begun')
-        if (app.runs() === 1) await once(events, 'go')
-        turn.status(429)
-        turn.json({ run: app.runs() })
-      },
-    })
-    const begun = once(events, 'begun')
-    await using owner = await RawClient.to(app.site)
-    owner.post('k')
-    await begun
-    const waiting = once(app.site.server, 'request') as Promise<[IncomingMessage]>
-    await using waiter = await RawClient.to(app.site)
-    waiter.post('k')
-    const [request] = await waiting
-    await waiter.leave()
-    await eventually(() => request.socket.closed)
-    const claims = () => watched.calls.filter((call) => call === 'claim').length
-    const claimed = claims()
-    events.emit('go')
-    await owner.end()
-    expect((await app.ask({ key: 'k', body: '{}' })).text).toBe('{"run":2}')
-    // Its own claim, and none of the waiter's.
-    expect(claims() - claimed).toBe(1)
-  })
-
-  it('I9: a client that left while its key was claimed starts nothing, and leaves the key free', async () => {
-    const slow = slowStore('claim')
-    await using app = await counting({ store: slow.store })
-    const asked = slow.asked()
-    const arrived = once(app.site.server, 'request') as Promise<[IncomingMessage]>
-    await using client = await RawClient.to(app.site)
-    client.post('k')
-    const [[request]] = await Promise.all([arrived, asked])
-    await client.leave()
-    await eventually(() => request.socket.closed)
-    slow.go()
-    await eventually(() => expect(slow.settlements).toEqual(['absent']))
-    expect(app.runs()).toBe(0)
-    expect((await app.ask({ key: 'k', body: '{}' })).text).toBe('{"run":1}')
-  })
-
   it('I10: after release(), nothing is settled any more', async () => {
     const watched = slowStore()
     watched.go()
@@ -223,27 +202,5 @@ describe.each(frameworks)('in $name', (framework) => {
     })
     await app.ask({ key: 'k' })
     expect(watched.settlements).toEqual(['absent'])
-  })
-
-  it('I14: a store that goes away while the handler runs costs the response one deadline at most', async () => {
-    await using redis = await RedisServer.start()
-    const client = new Redis(redis.port)
-    client.on('error', () => {})
-    const store = redisStore(client)
-    await using app = await counting({
-      store,
-      timeoutMs: 100,
-      handler: async (turn) => {
-        redis.pause()
-        turn.json({ charged: true })
-      },
-    })
-    expect(await app.ask({ key: 'k' })).toMatchObject({ status: 200, text: '{"charged":true}' })
-    redis.resume()
-    const completed = async () => (await app.ask({ key: 'k' })).text === '{"charged":true}'
-    await eventually(completed)
-    expect(app.runs()).toBe(1)
-    client.disconnect()
-    await store.close()
   })
 })

@@ -9,8 +9,6 @@ import { slowStore } from './idempotency/slow-store.ts'
 import { type Handler, rawly } from './idempotency/turns.ts'
 import { ways } from './idempotency/ways.ts'
 
-const _tick = () => new Promise(setImmediate)
-
 describe.each(frameworks)('on the wire of $name', (framework) => {
   it.each(ways)(
     'I7: the first response of $name is what it would be without protection, byte for byte',
@@ -64,6 +62,50 @@ describe.each(frameworks)('on the wire of $name', (framework) => {
         _name.startsWith('204') || _name.startsWith('flushed') ? '' : 'all of it',
       ),
     )
+  })
+
+  it('I7: callbacks of writes and of the end are called, as without protection', async () => {
+    const called: string[] = []
+    await using app = await framework.serve({
+      store: memoryStore(),
+      handler: rawly((res) => {
+        res.setHeader('Content-Length', 7)
+        res.write('one ', () => {
+          called.push('one')
+          res.write('two', () => {
+            called.push('two')
+            res.end(() => called.push('end'))
+          })
+        })
+      }),
+    })
+    expect((await post(app.site, { key: 'k' })).text).toBe('one two')
+    await eventually(() => expect(called).toEqual(['one', 'two', 'end']))
+  })
+
+  it('I7: an HTTP/1.0 client, and one that waits for 100 Continue, get what they would get', async () => {
+    await using app = await framework.serve({
+      store: memoryStore(),
+      handler: (turn) => turn.stream(Readable.from(['one ', 'two'])),
+    })
+    const head = 'Host: test\r\nContent-Type: application/json\r\nContent-Length: 2\r\n'
+    for (const [version, extra] of [
+      ['1.0', ''],
+      ['1.1', 'Connection: close\r\nExpect: 100-continue\r\n'],
+    ]) {
+      const received: string[] = []
+      for (const key of ['', `Idempotency-Key: v${version}\r\n`]) {
+        await using client = await RawClient.to(app.site)
+        client.socket.write(`POST / HTTP/${version}\r\n${key}${head}${extra}\r\n`)
+        if (extra) await eventually(() => expect(client.received).toMatch(/100 Continue/))
+        client.socket.write('{}')
+        received.push(undated(await client.end()))
+      }
+      expect(received[1]).toBe(received[0])
+      expect(received[1]).toContain('two')
+      const replay = await post(app.site, { key: `v${version}`, body: '{}' })
+      expect(replay).toMatchObject({ status: 200, text: 'one two' })
+    }
   })
 
   it('I8: meanwhile the response looks ended, and a second answer does not win', async () => {

@@ -15,7 +15,7 @@ import { ROOT, type RunOptions, runExample, startExample } from '../support/run-
 const runDemo = (options?: RunOptions) => runExample('demo/main.ts', options)
 const TITLES = ['fixed window', 'sliding window', 'sliding log', 'token bucket', 'leaky bucket']
 
-describe('the demo', { timeout: 60_000 }, () => {
+describe('the demo', { timeout: 150_000 }, () => {
   it.concurrent.for([
     ['in memory', {}],
     ['in Redis', { REDIS_URL: `redis://127.0.0.1:${inject('redisPort')}` }],
@@ -38,6 +38,8 @@ describe('the demo', { timeout: 60_000 }, () => {
       expect(stdout).toMatch(/^waiting +.*[▁-█]/m)
       expect(stdout).toMatch(/^leaky bucket .* \d\.\d s$/m)
       expectOneExecutionAnOrder(stdout)
+      expectOneAtATime(stdout)
+      expectNoneLost(stdout)
       expect(stdout.includes('✗ SIGKILL'), 'a process is killed').toBe('REDIS_URL' in env)
       expect(stdout.includes('Set REDIS_URL'), 'says what it needs').toBe(!('REDIS_URL' in env))
       expect(stdout, 'colours in a pipe').not.toContain('\x1b')
@@ -186,6 +188,26 @@ function expectOneExecutionAnOrder(output: string): void {
     ])
   }
   expect(output).toMatch(/^150 copies of 3 orders: 3 charges, \d+ replays, \d+ times 409\.$/m)
+}
+
+/** What the drawing of act 3 shows: the first holder comes too late, the second one pays, the others find it paid. */
+function expectOneAtATime(output: string): void {
+  const lines = output.match(/^payment \d+ +till \d +.*$/gm) ?? []
+  expect(lines).toHaveLength(20)
+  expect(lines[0]).toMatch(/█░+✗$/)
+  expect(lines[1]).toMatch(/·+█+✓$/)
+  for (const line of lines.slice(2)) expect(line).toMatch(/·+█+=$/)
+  expect(output).toMatch(
+    /^20 payments of one order: 1 paid, 18 found it paid, 1 late write refused\.$/m,
+  )
+}
+
+/** What the drawing of act 4 shows: a worker went away in the middle of an order, which another one ran again. */
+function expectNoneLost(output: string): void {
+  const lines = output.match(/^order-\d+ +.*[€✓]$/gm) ?? []
+  expect(lines).toHaveLength(12)
+  expect(lines.filter((line) => / by (1, 2|2, 1) +·+x+·*█+✓$/.test(line)).length).toBeGreaterThan(0)
+  expect(output).toMatch(/^12 orders: 2 paid in time, 10 expired, 0 lost; \d run again\.$/m)
 }
 
 /** Reads until `mark` was printed. */

@@ -1,14 +1,14 @@
 import type { Settlement, Subject } from '@sluice/core'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { ioredisPlace } from '../contract/idempotency-places.ts'
 import {
   claimOf,
   fingerprintOf,
   ownerOf,
   type Place,
 } from '../contract/idempotency-store/key-under-test.ts'
-import { memoryPlace } from '../contract/idempotency-store.ts'
+import { memoryPlace, recordsOf } from '../contract/idempotency-store.ts'
+import { ioredisPlace } from '../contract/redis-places.ts'
 import { type Ending, LEASE_MS, Model, TTL_MS } from './idempotency-model.ts'
 
 const lifetimes = { leaseMs: LEASE_MS, resultTtlMs: TTL_MS }
@@ -53,7 +53,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const places = [
   { name: 'memory', open: memoryPlace, runs: 2000 },
-  { name: 'Redis', open: () => ioredisPlace(inject('redisPort')), runs: 250 },
+  { name: 'Redis', open: () => recordsOf(ioredisPlace(inject('redisPort'))), runs: 250 },
 ]
 
 describe.each(places)('a key in $name, whatever happens to it', ({ open, runs }) => {

@@ -4,6 +4,8 @@ import { commandOf, isPush, RespFramer } from './resp.ts'
 /** What is to be lost of a request, and whom to tell. */
 export interface Fate {
   readonly what: 'request' | 'reply'
+  /** A request that is not lost but late: it reaches the server so long after its connection broke. */
+  readonly lateMs?: number | undefined
   readonly happen: () => void
 }
 
@@ -22,8 +24,9 @@ export class Connection {
   /** One entry a request that awaits its reply: the loss of that reply, if it is to be lost. */
   readonly #awaiting: (Fate | undefined)[] = []
   /** The request that was lost; it and those behind it are not sent. */
-  #lost: Fate | undefined
+  #lost: (Fate & { readonly request: Buffer }) | undefined
   #closed = false
+  #left = false
   #subscribed = false
   #delivery: Promise<void> = Promise.resolve()
 
@@ -33,7 +36,7 @@ export class Connection {
     this.#conditions = conditions
     const requests = new RespFramer()
     const replies = new RespFramer()
-    client.on('error', () => {}).on('close', () => this.#upstream.destroy())
+    client.on('error', () => {}).on('close', () => this.#leaveUpstream())
     client.on('data', (chunk) => {
       for (const request of requests.feed(chunk)) this.#request(request)
     })
@@ -55,7 +58,7 @@ export class Connection {
     this.#subscribed ||= command.endsWith('SUBSCRIBE')
     this.#closed = fate !== undefined
     if (fate?.what === 'request') {
-      this.#lost = fate
+      this.#lost = { ...fate, request }
       this.#breakWhenAnswered()
     } else {
       this.#awaiting.push(fate)
@@ -83,9 +86,17 @@ export class Connection {
   #break(fate: Fate): void {
     this.#deliver(() => {
       this.#client.end()
-      this.#upstream.destroy()
+      this.#leaveUpstream()
       fate.happen()
     })
+  }
+
+  /** The client is gone. What it sent may be under way still. */
+  #leaveUpstream(): void {
+    const late = this.#lost
+    if (late?.lateMs === undefined) this.#upstream.destroy()
+    else if (!this.#left) setTimeout(() => this.#upstream.end(late.request), late.lateMs).unref()
+    this.#left = true
   }
 
   #deliver(action: () => void): void {

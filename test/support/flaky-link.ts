@@ -85,6 +85,11 @@ export class FlakyLink implements AsyncDisposable {
     return this.#order('request', nth, command)
   }
 
+  /** As `dropRequest`, but the server gets the request `lateMs` after its connection broke, from nobody. */
+  delayRequest(lateMs: number, nth = 1, command?: string): Loss {
+    return this.#order('request', nth, command, lateMs)
+  }
+
   /**
    * The `nth` request from now (of `command`, if given) is executed, but its reply is lost, and its connection breaks.
    * Requests sent behind it on that connection do not reach the server.
@@ -105,12 +110,12 @@ export class FlakyLink implements AsyncDisposable {
     this.#release()
   }
 
-  #order(what: Fate['what'], left: number, command: string | undefined): Loss {
+  #order(what: Fate['what'], left: number, command: string | undefined, lateMs?: number): Loss {
     let happen = (): void => {}
     const happened = new Promise<void>((resolve) => {
       happen = resolve
     })
-    this.#orders.push({ what, command: command?.toUpperCase(), left, happen })
+    this.#orders.push({ what, command: command?.toUpperCase(), left, lateMs, happen })
     return { happened }
   }
 

@@ -14,12 +14,20 @@ export class RedisCluster implements AsyncDisposable {
   }
 
   static async start({ masters = 3 }: { masters?: number } = {}): Promise<RedisCluster> {
-    const nodes: RedisServer[] = []
-    for (let index = 0; index < masters; index++) nodes.push(await RedisServer.start(OPTIONS))
-    const cluster = new RedisCluster(nodes)
-    await Promise.all(nodes.map((node, index) => cluster.#introduce(node, index)))
-    await eventually(() => cluster.#isWhole(), { withinMs: 20_000 })
-    return cluster
+    for (;;) {
+      const nodes: RedisServer[] = []
+      for (let index = 0; index < masters; index++) nodes.push(await RedisServer.start(OPTIONS))
+      const cluster = new RedisCluster(nodes)
+      try {
+        await Promise.all(nodes.map((node, index) => cluster.#introduce(node, index)))
+        await eventually(() => cluster.#isWhole(), { withinMs: 20_000 })
+        return cluster
+      } catch (error) {
+        await cluster[Symbol.asyncDispose]()
+        // Another cluster on this machine took a node for one of its own that had the same port before.
+        if (!String(error).includes('does not know any other node')) throw error
+      }
+    }
   }
 
   /** For ioredis: `new Cluster(cluster.addresses)`. */

@@ -38,7 +38,7 @@ export function startExample(
     cwd: ROOT,
     env: { ...withoutServers(process.env), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 60_000, // a program that hangs is ended, and has no exit code
+    timeout: 120_000, // a program that hangs is ended, and has no exit code
   })
 }
 

@@ -1,5 +1,6 @@
 import {
   createIdempotency,
+  createLocker,
   createRateLimiter,
   fixedWindow,
   type RateLimitOptions,
@@ -14,4 +15,5 @@ it('an option that may be undefined is one that may be left out, also under exac
   assertType<RateLimitOptions>({ store, name, policy })
   assertType(createRateLimiter({ store, name, policy }))
   assertType(createIdempotency({ store }))
+  assertType(createLocker({ store }).acquire('k', { signal: undefined as AbortSignal | undefined }))
 })

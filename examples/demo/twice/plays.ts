@@ -1,7 +1,7 @@
+import type { ServerProcess } from '../server-process.ts'
 import type { Bank } from './bank.ts'
 import type { Operator } from './operator.ts'
 import type { Order } from './order.ts'
-import type { Victim } from './victim.ts'
 
 export interface Cast {
   readonly bank: Bank
@@ -40,7 +40,7 @@ export async function clientHangsUp(order: Order, { bank, operator, url }: Cast)
 }
 
 /** The process dies between the charge and the answer. */
-export async function processDies(order: Order, cast: Cast, victim: Victim): Promise<void> {
+export async function processDies(order: Order, cast: Cast, victim: ServerProcess): Promise<void> {
   const { bank, operator, url } = cast
   const { charged } = bank.direct(order.name)
   const first = order.send(victim.url)

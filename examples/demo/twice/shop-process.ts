@@ -3,12 +3,13 @@ import type { AddressInfo } from 'node:net'
 import { redisStore } from '@sluice/express'
 import express from 'express'
 import { Redis } from 'ioredis'
+import { readSettings } from '../server-process.ts'
 import { openShop } from './shop.ts'
-import { readSettings } from './victim.ts'
+import type { Settings } from './victim.ts'
 
 // The shop in a process of its own, which will be killed. It ends with its parent in any case.
 process.on('disconnect', () => process.exit())
-const { redis, bankUrl, leaseMs } = readSettings()
+const { redis, bankUrl, leaseMs } = readSettings<Settings>()
 const store = redisStore(new Redis(redis.url), { prefix: redis.prefix })
 const app = express()
 openShop(app, { store, leaseMs }, async (order) => {

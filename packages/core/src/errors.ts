@@ -67,8 +67,8 @@ export class StoreUnavailableError extends SluiceError {
 }
 
 /**
- * Why the `signal` of an execution was aborted: somebody else may own its key from now on, or soon. What it has not
- * done yet, it should leave undone.
+ * Why the `signal` of an execution, of a lock's lease or of a task was aborted, or one of the last two could not be
+ * extended: somebody else may own it from now on, or soon. What has not been done yet should be left undone.
  *
  * @example
  * ```ts
@@ -83,9 +83,10 @@ export class LeaseLostError extends SluiceError {
   readonly code = 'lease-lost'
   /**
    * `silence`: the lease is about to end, and no renewal got through; `taken`: the store says that the lease has
-   * ended; `max-run`: the longest time for which it is renewed is over.
+   * ended; `max-run`: the longest time for which an execution is renewed is over; `max-hold`: a lock's lease is about
+   * to end, since it may not last longer.
    */
-  readonly reason: 'silence' | 'taken' | 'max-run'
+  readonly reason: 'silence' | 'taken' | 'max-run' | 'max-hold'
 
   constructor(reason: LeaseLostError['reason']) {
     super(`The lease is lost: ${lossOf[reason]}`)
@@ -97,6 +98,40 @@ const lossOf = {
   silence: 'no renewal got through to the store before its end',
   taken: 'it has ended by the clock of the store',
   'max-run': 'it was renewed for as long as `maxRunMs` allows',
+  'max-hold': 'it lasts no longer than `maxHoldMs` allows',
+}
+
+/**
+ * Somebody else held the lock for all of `waitMs`: that is how `acquire` and `using` refuse. `tryAcquire` refuses with
+ * `undefined` instead.
+ *
+ * @example
+ * ```ts
+ * import { createLocker, LockTimeoutError } from '@sluice/core'
+ *
+ * const locker = createLocker()
+ * await locker
+ *   .using('order:7', { waitMs: 2000 }, async () => {})
+ *   .catch((error) => {
+ *     if (!(error instanceof LockTimeoutError)) throw error
+ *   })
+ * ```
+ */
+export class LockTimeoutError extends SluiceError {
+  readonly code = 'lock-timeout'
+  /** The key, or the keys, that were asked for. */
+  readonly key: string | readonly string[]
+  /** How long was waited, in milliseconds. */
+  readonly waitedMs: number
+  /** Milliseconds until the lease that was in the way ends, if nobody releases or renews it before. */
+  readonly leftMs: number
+
+  constructor(key: string | readonly string[], waitedMs: number, leftMs: number) {
+    super(`The lock is held by somebody else, for all of the ${waitedMs} ms that were waited`)
+    this.key = key
+    this.waitedMs = waitedMs
+    this.leftMs = leftMs
+  }
 }
 
 /**
@@ -154,6 +189,31 @@ export class ReleaseTooLateError extends SluiceError {
 }
 
 /**
+ * `schedule()` would make more tasks wait than `maxPending` allows. Nothing was scheduled.
+ *
+ * @example
+ * ```ts
+ * import { QueueFullError } from '@sluice/core'
+ *
+ * function isOverload(error: unknown): boolean {
+ *   return error instanceof QueueFullError
+ * }
+ * ```
+ */
+export class QueueFullError extends SluiceError {
+  readonly code = 'queue-full'
+  /** The queue's name. */
+  readonly queue: string
+  readonly maxPending: number
+
+  constructor(queue: string, maxPending: number) {
+    super(`The queue ${JSON.stringify(queue)} is full: ${maxPending} tasks are waiting`)
+    this.queue = queue
+    this.maxPending = maxPending
+  }
+}
+
+/**
  * A write came with a fence that is lower than one that was accepted for the same resource: its owner lost the lease,
  * and somebody else has written since. Leave the transaction undone.
  *
@@ -180,6 +240,53 @@ export class StaleFenceError extends SluiceError {
     )
     this.fence = fence
     this.acceptedFence = acceptedFence
+  }
+}
+
+/**
+ * The payload of a task is longer than `maxPayloadBytes` allows. Nothing was scheduled: store what is big elsewhere, and
+ * schedule where it is.
+ *
+ * @example
+ * ```ts
+ * import { PayloadTooLargeError } from '@sluice/core'
+ *
+ * function excessBytes(error: unknown): number {
+ *   return error instanceof PayloadTooLargeError ? error.bytes - error.maxPayloadBytes : 0
+ * }
+ * ```
+ */
+export class PayloadTooLargeError extends SluiceError {
+  readonly code = 'payload-too-large'
+  /** The length of the payload as JSON. */
+  readonly bytes: number
+  readonly maxPayloadBytes: number
+
+  constructor(bytes: number, maxPayloadBytes: number) {
+    super(`The payload must be at most ${maxPayloadBytes} bytes of JSON, but it is ${bytes}`)
+    this.bytes = bytes
+    this.maxPayloadBytes = maxPayloadBytes
+  }
+}
+
+/**
+ * Why the `signal` of a task was aborted: its worker was closed, the grace is over, and the task was handed back for
+ * others to run.
+ *
+ * @example
+ * ```ts
+ * import { type Task, WorkerClosedError } from '@sluice/core'
+ *
+ * function isShutdown({ signal }: Task<unknown>): boolean {
+ *   return signal.aborted && signal.reason instanceof WorkerClosedError
+ * }
+ * ```
+ */
+export class WorkerClosedError extends SluiceError {
+  readonly code = 'worker-closed'
+
+  constructor() {
+    super('The worker was closed before the handler was done')
   }
 }
 
@@ -224,8 +331,12 @@ export type AnySluiceError =
   | ConfigurationError
   | StoreUnavailableError
   | LeaseLostError
+  | LockTimeoutError
   | IdempotencyBodyNotCapturedError
   | ReleaseTooLateError
+  | QueueFullError
+  | PayloadTooLargeError
+  | WorkerClosedError
   | StaleFenceError
   | TransactionNotCommittedError
 

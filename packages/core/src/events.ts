@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type Channel, channel } from 'node:diagnostics_channel'
+import type { DelayEvent } from './delay/event.ts'
 import { ConfigurationError } from './errors.ts'
 import type { IdempotencyEvent } from './idempotency/event.ts'
+import type { LockEvent } from './lock/event.ts'
 import type { Decision } from './rate-limit/decision.ts'
 
 /** `sluice:rate-limit`: every decision of a `rateLimit()`, and whether it was acted on. */
@@ -59,6 +61,8 @@ export type OutboxEvent =
 export interface SluiceChannels {
   readonly 'sluice:rate-limit': RateLimitEvent | RefundFailedEvent | ProxyEvent
   readonly 'sluice:idempotency': IdempotencyEvent
+  readonly 'sluice:lock': LockEvent
+  readonly 'sluice:delay': DelayEvent
   readonly 'sluice:store': StoreEvent
   readonly 'sluice:outbox': OutboxEvent
 }
@@ -103,6 +107,8 @@ export function emit<Name extends keyof SluiceChannels>(
 const channels: { readonly [Name in keyof SluiceChannels]: Channel } = {
   'sluice:rate-limit': channel('sluice:rate-limit'),
   'sluice:idempotency': channel('sluice:idempotency'),
+  'sluice:lock': channel('sluice:lock'),
+  'sluice:delay': channel('sluice:delay'),
   'sluice:store': channel('sluice:store'),
   'sluice:outbox': channel('sluice:outbox'),
 }

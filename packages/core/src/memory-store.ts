@@ -1,4 +1,6 @@
+import { MemoryDelayStore } from './delay/memory-store.ts'
 import { MemoryIdempotencyStore } from './idempotency/memory-store.ts'
+import { MemoryLockStore } from './lock/memory-store.ts'
 import { callback, checkOptions, integer, withDefaults } from './options.ts'
 import { MemoryRateLimitStore } from './rate-limit/memory-store.ts'
 import type { Store } from './store.ts'
@@ -7,7 +9,8 @@ import type { Store } from './store.ts'
 export interface MemoryStoreOptions {
   /**
    * Kept at most, by each capability: an integer from 1 to 10,000,000; default 100,000. Rate limiting (a subject and a
-   * policy each) then forgets whoever was idle longest; idempotency refuses new keys and forgets nothing.
+   * policy each) then forgets whoever was idle longest; idempotency and locks refuse new keys, delay queues new tasks,
+   * and they forget nothing.
    */
   readonly maxKeys?: number | undefined
   /** The clock, in milliseconds, never going back; default the process's monotonic clock. For tests. */
@@ -36,12 +39,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { maxKeys, now } = withDefaults(checked, defaults)
   const rateLimit = new MemoryRateLimitStore({ maxKeys, now })
   const idempotency = new MemoryIdempotencyStore({ maxKeys, now })
+  const lock = new MemoryLockStore({ maxKeys, now })
   return {
     rateLimit,
     idempotency,
+    lock,
+    delay: new MemoryDelayStore({ maxKeys, now }),
     close: async () => {
       rateLimit.close()
       idempotency.close()
+      lock.close()
     },
   }
 }

@@ -1,4 +1,6 @@
+import type { DelayStore } from './delay/store.ts'
 import type { IdempotencyStore } from './idempotency/store.ts'
+import type { LockStore } from './lock/store.ts'
 import type { RateLimitStore } from './rate-limit/store.ts'
 import type { CircuitBreaker } from './resilience/circuit-breaker.ts'
 
@@ -10,6 +12,10 @@ export interface Store {
   readonly rateLimit: RateLimitStore
   /** Absent in a bundle that serves other capabilities alone. */
   readonly idempotency?: IdempotencyStore
+  /** Absent in a bundle that serves other capabilities alone. */
+  readonly lock?: LockStore
+  /** Absent in a bundle that serves other capabilities alone. */
+  readonly delay?: DelayStore
   /** Shared by everything that uses this store; a store in the process needs none. */
   readonly circuit?: CircuitBreaker
   /** Ends the connections that the store itself opened, never the caller's client. */

@@ -37,8 +37,12 @@ describe('an error of Sluice', () => {
         case 'store-unavailable':
           return error.reason
         case 'lease-lost':
+        case 'lock-timeout':
         case 'idempotency-body-not-captured':
         case 'release-too-late':
+        case 'queue-full':
+        case 'payload-too-large':
+        case 'worker-closed':
         case 'stale-fence':
         case 'transaction-not-committed':
           return error.message

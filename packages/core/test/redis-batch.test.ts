@@ -8,11 +8,11 @@ interface Sent {
   readonly answer: () => void
 }
 
-function batch(max: number) {
+function batch(max: number, options: { waitsForTurn?: boolean } = {}) {
   const sent: Sent[] = []
-  const gathering = new Batch<Sent['group'], number>(max, (group, items) => {
-    return new Promise((answer) => void sent.push({ group, items, answer }))
-  })
+  const send = (group: Sent['group'], items: readonly number[]) =>
+    new Promise<void>((answer) => void sent.push({ group, items, answer }))
+  const gathering = new Batch<Sent['group'], number>(max, send, options)
   return { gathering, sent, items: () => sent.map(({ items }) => items) }
 }
 
@@ -26,6 +26,21 @@ describe('a batch', () => {
     await turn()
     expect(items()).toEqual([[1, 2, 3]])
   })
+
+  it.each([
+    [false, [[1], [2]]],
+    [true, [[1, 2]]],
+  ])(
+    'waits for the rest of its turn although nothing is under way: %s',
+    async (waitsForTurn, sent) => {
+      const { gathering, items } = batch(10, { waitsForTurn })
+      gathering.add(a, 1)
+      await new Promise<void>((resolve) => process.nextTick(resolve))
+      gathering.add(a, 2)
+      await turn()
+      expect(items()).toEqual(sent)
+    },
+  )
 
   it('sends nothing twice, and nothing later than the next turn', async () => {
     const { gathering, items } = batch(10)

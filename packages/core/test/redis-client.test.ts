@@ -91,9 +91,15 @@ describe('a prefix', () => {
 
 describe('several Redis masters', () => {
   it('hold no quota, and say so', () => {
-    const client = new Redis(1, unconnected)
-    const store = redisStore([client, client, client])
+    const store = redisStore([1, 2, 3].map((port) => new Redis(port, unconnected)))
     expect(() => store.rateLimit).toThrow(ConfigurationError)
     expect(() => store.rateLimit).toThrow('a store on one client')
+  })
+
+  it('L12: are at least three, and different ones', () => {
+    const [a, b, c] = [1, 2, 3].map((port) => new Redis(port, unconnected)) as [Redis, Redis, Redis]
+    for (const clients of [[], [a], [a, b], [a, a, a], [a, b, c, a]])
+      expect(() => redisStore(clients)).toThrow('at least three different ones')
+    expect(redisStore([a, b, c]).lock?.lines).toBe(false)
   })
 })

@@ -106,6 +106,18 @@ describe('a lease while its owner runs', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  test('I11: that ended while the process stood still is seen to be over before any timer runs', () => {
+    vi.useRealTimers() // no timer runs within this test
+    const startedAt = performance.now() - LEASE_MS - 1
+    const options = { startedAt, leaseMs: LEASE_MS, maxRunMs: MAX_RUN_MS, renew: async () => true }
+    const onLost = (reason: string) => lost.push(reason)
+    for (const renews of [true, false]) {
+      const { signal } = new Renewal({ ...options, renews, onLost })
+      expect(signal.reason).toMatchObject({ code: 'lease-lost', reason: 'silence' })
+    }
+    expect(lost).toEqual(['silence', 'silence'])
+  })
+
   test('I12: of ten years is a timer like any other', async () => {
     const year = 31_536_000_000
     const renew = vi.fn(async () => true)

@@ -1,9 +1,11 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   type IdempotencyFramework,
   IdempotencyGate,
   type IdempotencyGateOptions,
 } from '@sluice/core/adapter'
-import type { Request, RequestHandler, Response } from 'express'
+import type { NextFunction, Request, Response } from 'express'
+import { asError } from './as-error.ts'
 
 /** Options of {@link idempotency}; every callback receives `(req, res)`. */
 export interface IdempotencyMiddlewareOptions
@@ -25,10 +27,10 @@ export interface IdempotencyMiddlewareOptions
  * app.use(idempotency({ scope: (req) => String(req.headers['x-account']) }))
  * ```
  */
-export function idempotency(options: IdempotencyMiddlewareOptions = {}): RequestHandler {
+export function idempotency(options: IdempotencyMiddlewareOptions = {}): IdempotencyHandler {
   const gate = new IdempotencyGate(express, options)
   return function idempotency(req, res, next) {
-    gate.enter(req, res).then(
+    gate.enter(req as Request, res as Response).then(
       (passes) => {
         if (passes) next()
       },
@@ -36,6 +38,16 @@ export function idempotency(options: IdempotencyMiddlewareOptions = {}): Request
     )
   }
 }
+
+/**
+ * A handler for any route: since it asks for no kind of parameters, those that a route's path names keep their types
+ * in the handlers after it.
+ */
+export type IdempotencyHandler = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  next: NextFunction,
+) => void
 
 const express: IdempotencyFramework<[req: Request, res: Response]> = {
   request: (req) => req,
@@ -71,9 +83,4 @@ function parserFor(contentType: string): string {
   if (/^\s*text\//i.test(contentType)) return 'express.text()'
   if (/^\s*multipart\//i.test(contentType)) return 'multer'
   return "express.raw({ type: '*/*' })"
-}
-
-/** Express takes a falsy error for none, and the strings 'route' and 'router' for a way out. */
-function asError(error: unknown): unknown {
-  return typeof error === 'object' && error !== null ? error : new Error(String(error))
 }

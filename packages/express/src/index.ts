@@ -1,7 +1,21 @@
-import type { Decision, RequestIdempotency } from '@sluice/core'
+import type { Decision, Lease, RequestIdempotency } from '@sluice/core'
 
 export * from '@sluice/core'
-export { type IdempotencyMiddlewareOptions, idempotency } from './idempotency.ts'
+export {
+  type IdempotencyHandler,
+  type IdempotencyMiddlewareOptions,
+  idempotency,
+} from './idempotency.ts'
+export {
+  Locked,
+  type LockedDecorator,
+  type LockedRequest,
+  type LockHandler,
+  type LockKey,
+  type LockOptions,
+  lock,
+  withLock,
+} from './lock.ts'
 export { type RateLimitHandler, type RateLimitOptions, rateLimit } from './rate-limit.ts'
 
 declare global {
@@ -11,6 +25,8 @@ declare global {
       rateLimit?: Decision
       /** What `idempotency()` knows of this run; absent where it does not protect it. */
       idempotency?: RequestIdempotency
+      /** What `lock()`, `withLock()` or `@Locked` hold, with several the innermost; absent where nothing is locked. */
+      lease?: Lease | undefined
     }
   }
 }

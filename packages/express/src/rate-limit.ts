@@ -54,6 +54,7 @@ const express: Framework<[req: Request, res: Response]> = {
     return app.get('trust proxy fn')('192.0.2.1', 1_000_000) ? 'every' : 'some'
   },
   proxyAdvice: "Set how many proxies there are: app.set('trust proxy', 1).",
+  idempotency: (req) => req.idempotency,
   keep: (decision, req) => {
     req.rateLimit = decision
   },

@@ -27,7 +27,14 @@ export interface IdempotencyMiddlewareOptions extends IdempotencyGateOptions<[ct
 export function idempotency(options: IdempotencyMiddlewareOptions = {}): Middleware {
   const gate = new IdempotencyGate(koa, options)
   return async function idempotency(ctx, next) {
-    if (await gate.enter(ctx)) await next()
+    if (!(await gate.enter(ctx))) return
+    try {
+      await next()
+    } catch (error) {
+      // After the head Koa only reports it, and leaves the response as it is.
+      gate.failed(ctx)
+      throw error
+    }
   }
 }
 
@@ -38,10 +45,12 @@ const koa: IdempotencyFramework<[ctx: Context]> = {
   content: (ctx) => ({
     raw: Reflect.get(ctx.request, 'rawBody'),
     parsed: Reflect.get(ctx.request, 'body'),
-    files: [ctx.request, ctx].flatMap((at): unknown[] => [
-      Reflect.get(at, 'file'),
-      Reflect.get(at, 'files'),
-    ]),
+    files: [
+      Reflect.get(ctx.request, 'file'),
+      Reflect.get(ctx.request, 'files'),
+      Reflect.get(ctx, 'file'),
+      Reflect.get(ctx, 'files'),
+    ],
   }),
   parserAdvice: (contentType) => `mount ${parserFor(contentType)}`,
   keep: (handle, ctx) => {
@@ -57,6 +66,8 @@ const koa: IdempotencyFramework<[ctx: Context]> = {
     ctx.status = STATUS_CODES[status] === undefined ? 200 : status
     ctx.body = hasNoBody(status) ? null : body
     ctx.res.statusCode = status
+    // Koa takes the type of a response away once more when it sends none.
+    if (hasNoBody(status)) Object.defineProperty(ctx, 'body', { value: null, writable: true })
     if (reason !== undefined) ctx.message = reason
     // Koa guesses a type where there is none.
     ctx.remove('Content-Type')

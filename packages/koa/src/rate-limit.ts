@@ -47,6 +47,7 @@ const koa: Framework<[ctx: Context]> = {
     return first ? 'every' : 'some'
   },
   proxyAdvice: 'Set how many proxies there are: app.proxy = true and app.maxIpsCount = 1.',
+  idempotency: (ctx) => ctx.state.idempotency,
   keep: (decision, ctx) => {
     ctx.state.rateLimit = decision
   },

@@ -10,6 +10,8 @@ import {
   TTL_MS,
 } from './key-under-test.ts'
 
+const OWN_TTL_MS = 600_000
+
 /** What nobody knows: owners that fell silent. */
 export function unknownTests(at: KeyUnderTest): void {
   test('I11: a claim whose lease is over is unknown since then, and held until results are forgotten', async () => {
@@ -97,6 +99,39 @@ export function unknownTests(at: KeyUnderTest): void {
       expect((await at.claim('b')).state).toBe(state === 'absent' ? 'started' : 'replay')
     },
   )
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['whose lease is over', () => at.advance(LEASE_MS + 1000)],
+    [
+      'that was renewed before its lease was over',
+      async () => {
+        await at.advance(LEASE_MS / 2)
+        await at.store.renew(at.subject, ownerOf('a'), { leaseMs: 1000, resultTtlMs: OWN_TTL_MS })
+        await at.advance(LEASE_MS)
+      },
+    ],
+    ['that was abandoned', () => settleOwn('unknown')],
+    [
+      'that was abandoned when its lease was over',
+      async () => {
+        await at.advance(LEASE_MS + 1000)
+        await settleOwn('unknown')
+        await at.advance(LEASE_MS)
+      },
+    ],
+  ])('I11: the operator confirms a record %s for as long as its owner wanted', async (_, lose) => {
+    await at.claim('a', { resultTtlMs: OWN_TTL_MS })
+    await lose()
+    expect(await at.settle(undefined, 'completed')).toBe('settled-late')
+    const record = await at.store.read(at.subject)
+    expect(record).toMatchObject({ state: 'completed', response })
+    expect(record?.expiresInMs).toSatisfy(near(OWN_TTL_MS))
+  })
+
+  async function settleOwn(state: 'unknown') {
+    const own = { leaseMs: LEASE_MS, resultTtlMs: OWN_TTL_MS }
+    await at.store.settle(at.subject, ownerOf('a'), { state }, own)
+  }
 
   test('I11: an owner that does not know either changes nothing of since when nobody knows', async () => {
     await at.claim('a')

@@ -75,6 +75,7 @@ const perConnection = [
   'date',
   'idempotency-replayed',
   'keep-alive',
+  'trailer',
   'transfer-encoding',
 ]
 
@@ -85,6 +86,7 @@ function pairs(raw: readonly string[]): [string, string][] {
 }
 
 function decoded(bytes: Buffer, coding: string | undefined): Buffer {
+  if (bytes.length === 0) return bytes
   if (coding === 'gzip') return gunzipSync(bytes)
   if (coding === 'deflate') return inflateSync(bytes)
   if (coding === 'br') return brotliDecompressSync(bytes)

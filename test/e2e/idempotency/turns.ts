@@ -12,6 +12,8 @@ export interface Turn {
   readonly path: string
   readonly body: unknown
   readonly idempotency: onExpress.RequestIdempotency | undefined
+  /** As it is now. */
+  readonly lease: onExpress.Lease | undefined
   /** Leaves the bytes of the body where an application keeps them. */
   keepRaw(bytes: Buffer): void
   status(status: number, reason?: string): void
@@ -41,6 +43,9 @@ export function expressTurn(req: Request, res: Response): Turn {
     path: req.path,
     body: req.body,
     idempotency: req.idempotency,
+    get lease() {
+      return req.lease
+    },
     keepRaw: (bytes) => void Reflect.set(req, 'rawBody', bytes),
     status: (status, reason) => {
       res.status(status)
@@ -70,6 +75,9 @@ export function koaTurn(ctx: Context): Turn {
     path: ctx.path,
     body: ctx.request.body,
     idempotency: ctx.state.idempotency,
+    get lease() {
+      return ctx.state.lease
+    },
     keepRaw: (bytes) => void Reflect.set(ctx.request, 'rawBody', bytes),
     status: (status, reason) => {
       ctx.status = status

@@ -42,6 +42,12 @@ export const ways: readonly Way[] = [
   { name: '204', content: '', answer: (turn) => turn.empty(204) },
   { name: '304', content: '', answer: (turn) => turn.empty(304) },
   {
+    name: '304 with a type',
+    content: '',
+    answer: (turn) =>
+      turn.raw((res) => res.writeHead(304, { 'Content-Type': 'text/plain', ETag: '"v7"' }).end()),
+  },
+  {
     name: 'a redirect',
     content: /Redirecting to \/elsewhere/,
     answer: (turn) => {
@@ -87,6 +93,93 @@ export const ways: readonly Way[] = [
         res.writeHead(202, ['Content-Length', '12', 'X-Step', 'one', 'Content-Type', 'text/plain'])
         res.write('twelve bytes')
         setTimeout(() => res.end(), 5)
+      }),
+  },
+  {
+    name: 'res.flushHeaders(), and writes with callbacks',
+    content: 'one two three',
+    answer: (turn) =>
+      turn.raw((res) => {
+        res.appendHeader('X-Step', 'one')
+        res.appendHeader('X-Step', 'two')
+        res.flushHeaders()
+        res.write('one ', () => {})
+        res.write('two ', 'latin1', () => {})
+        // The middleware that compresses calls none of them.
+        setImmediate(() => res.end('three', () => {}))
+      }),
+  },
+  {
+    name: 'a length complete before end(), with callbacks',
+    content: 'one two',
+    answer: (turn) =>
+      turn.raw((res) => {
+        res.setHeader('Content-Length', 7)
+        res.write('one ')
+        res.write('two', () => {})
+        setImmediate(() => res.end(() => {}))
+      }),
+  },
+  {
+    name: 'corked writes',
+    content: 'one two',
+    answer: (turn) =>
+      turn.raw((res) => {
+        res.cork()
+        res.write('one ')
+        res.write('two')
+        res.uncork()
+        res.end()
+      }),
+  },
+  {
+    name: 'early hints, and the rest late',
+    content: 'after hints',
+    answer: (turn) =>
+      turn.raw((res) => {
+        res.writeEarlyHints({ link: '</a.css>; rel=preload' }, () => res.end('after hints'))
+      }),
+  },
+  {
+    name: 'trailers',
+    content: 'before trailers',
+    answer: (turn) =>
+      turn.raw((res) => {
+        res.writeHead(200, { Trailer: 'X-Sum', 'Content-Type': 'text/plain' })
+        res.write('before ')
+        res.addTrailers({ 'X-Sum': '7' })
+        res.end('trailers')
+      }),
+  },
+  {
+    name: 'a body of a status that has none',
+    content: '',
+    answer: (turn) => turn.raw((res) => res.writeHead(204).end('not sent')),
+  },
+  {
+    name: 'end() twice',
+    content: 'once',
+    answer: (turn) =>
+      turn.raw((res) => {
+        res.end('once')
+        res.end()
+      }),
+  },
+  {
+    name: 'no answer but a closed connection after it',
+    content: 'bye',
+    answer: (turn) => turn.raw((res) => res.setHeader('Connection', 'close').end('bye')),
+  },
+  {
+    name: 'a Uint8Array that is used again',
+    content: 'aaa',
+    answer: (turn) =>
+      turn.raw((res) => {
+        const bytes = new TextEncoder().encode('aaa')
+        res.write(bytes, () => {
+          bytes.fill(98)
+          res.end()
+        })
       }),
   },
   {

@@ -25,7 +25,7 @@ let witness: Idempotency
 beforeAll(async () => {
   at = await place()
   direct = ioredis.open(at.server.port)
-  witness = createIdempotency({ store: redisStore(direct.redis) })
+  witness = createIdempotency({ store: redisStore(direct.redis), timeoutMs: 10_000 })
 })
 afterAll(async () => {
   await direct[Symbol.asyncDispose]()

@@ -112,7 +112,7 @@ test('I11: a failover keeps what was replicated, and fences go on rising', async
   await using site = await RedisSentinel.start()
   const redis = new Redis({ name: site.name, sentinels: site.addresses })
   await using client = connection(redis)
-  const idempotency = createIdempotency({ store: redisStore(client.redis) })
+  const idempotency = createIdempotency({ store: redisStore(client.redis), timeoutMs: 3000 })
   const kept = await begun(idempotency, 'kept')
   const done = await begun(idempotency, 'done')
   const freed = await begun(idempotency, 'freed')

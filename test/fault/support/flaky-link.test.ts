@@ -46,6 +46,15 @@ describe('a flaky link', () => {
     expect(await to.client.incr('b')).toBe(1)
   })
 
+  test('delays exactly one request: the server sees it when its connection is gone', async () => {
+    await using to = await linked()
+    const delay = to.link.delayRequest(1000, 1, 'INCR')
+    await expect(to.client.incr('a')).rejects.toThrow()
+    await delay.happened
+    expect(await to.server.command('GET', 'a')).toBeNull()
+    await eventually(async () => (await to.server.command('GET', 'a')) === '1')
+  })
+
   test('pairs requests with replies of every shape', async () => {
     await using to = await linked()
     await to.client.call('HELLO', 3).catch(() => {})

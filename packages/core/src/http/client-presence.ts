@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ServerHttp2Stream } from 'node:http2'
+import type { Socket } from 'node:net'
+import { OneListener } from '../one-listener.ts'
 
 /**
  * Holds a request until its turn comes; tells false, and frees its timer, when the client leaves before.
@@ -45,8 +47,55 @@ export function afterAnswer(
   })
 }
 
+/**
+ * Calls `then` once the whole answer has been handed to the network, or nobody can receive it any more; at once, if
+ * that is so already. Returns the function that takes this listener away.
+ */
+export function whenOver(
+  request: IncomingMessage,
+  response: ServerResponse,
+  then: () => void,
+): () => void {
+  if (response.writableFinished || hasLeft(request, response)) {
+    then()
+    return () => {}
+  }
+  const over = () => {
+    stop()
+    then()
+  }
+  // Of a connection that closes, the responses that wait for their turn on it (pipelining) hear nothing.
+  const forget = http2StreamOf(response) ? () => {} : closing.add(request.socket, over)
+  const stop = () => {
+    forget()
+    response.off('finish', over).off('close', over)
+  }
+  response.once('finish', over).once('close', over)
+  return stop
+}
+
+const closing: OneListener<Socket> = new OneListener((socket, heard) => {
+  socket.once('close', heard)
+  return () => void socket.off('close', heard)
+})
+
+/**
+ * Calls `then` when somebody in this process ends or destroys the response: its handler is done, also if the client
+ * has left before, of which Node.js tells no more.
+ */
+export function whenEnded(response: ServerResponse, then: () => void): void {
+  for (const name of ['end', 'destroy'] as const) {
+    const method = response[name]
+    Reflect.set(response, name, (...args: unknown[]): unknown => {
+      const result: unknown = Reflect.apply(method, response, args)
+      then()
+      return result
+    })
+  }
+}
+
 /** A response that waits behind others of its connection (pipelining) is not told when that one closes. */
-function hasLeft({ socket }: IncomingMessage, response: ServerResponse): boolean {
+export function hasLeft({ socket }: IncomingMessage, response: ServerResponse): boolean {
   return response.destroyed || (http2StreamOf(response) ?? socket).destroyed
 }
 

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** A response under way on a connection. */
@@ -7,14 +8,15 @@ export interface Exchange {
   /** The connection broke, or is about to: it may say so in an `error` before its `close`. */
   breaking(): void
   /** The connection is closed, and neither the response nor anybody else has heard of it yet. */
-  left(socket: Socket): void
-  /** Somebody in this process destroys the connection. */
+  left(): void
+  /** Somebody in this process destroys the connection, or did so to one that was closed already. */
   severed(): void
 }
 
 /** Tells exchanges what becomes of their connection: whether its client left it, or somebody here destroyed it. */
 export class ConnectionGuard {
-  readonly #exchanges = new Set<Exchange>()
+  /** Replaced, not changed: while they are told, some leave. */
+  #exchanges: readonly Exchange[] = []
 
   static of(socket: Socket): ConnectionGuard {
     let guard = guards.get(socket)
@@ -27,37 +29,51 @@ export class ConnectionGuard {
 
   private constructor(socket: Socket) {
     const destroy = socket.destroy
+    let isIdle = false
+    let isClosed = false
     socket.destroy = (error?: Error) => {
       const go = () => destroy.call(socket, error)
       for (const exchange of this.#exchanges) if (exchange.defers(go)) return socket
-      if (!isClients(socket, error)) for (const exchange of this.#exchanges) exchange.severed()
+      if (isClosed || !(isIdle || isNodes(socket, error)))
+        for (const exchange of this.#exchanges) exchange.severed()
       return go()
     }
+    // Node.js destroys what was idle for too long while it tells so.
+    socket.prependListener('timeout', () => {
+      isIdle = true
+      queueMicrotask(() => {
+        isIdle = false
+      })
+    })
     // Before Node's own listeners, which tell the response, and before those of the framework.
     socket.prependListener('error', () => {
       for (const exchange of this.#exchanges) exchange.breaking()
     })
     socket.prependListener('close', () => {
-      for (const exchange of this.#exchanges) exchange.left(socket)
-      this.#exchanges.clear()
+      isClosed = true
+      for (const exchange of this.#exchanges) exchange.left()
     })
   }
 
-  add(exchange: Exchange): void {
-    this.#exchanges.add(exchange)
-  }
-
-  remove(exchange: Exchange): void {
-    this.#exchanges.delete(exchange)
+  /** Until the response is finished, or told that it is closed. */
+  watch(exchange: Exchange, response: ServerResponse): void {
+    this.#exchanges = [...this.#exchanges, exchange]
+    const forget = () => {
+      this.#exchanges = this.#exchanges.filter((other) => other !== exchange)
+    }
+    response.on('finish', forget)
+    response.on('close', forget)
   }
 }
 
 const guards = new WeakMap<Socket, ConnectionGuard>()
 
-/** A connection also ends by `destroy` when the client closed it, or when reading from or writing to it failed. */
-function isClients(socket: Socket, error: Error | undefined): boolean {
-  if (socket.readableEnded) return true
-  if (!error) return false
-  const code: unknown = Reflect.get(error, 'code')
-  return typeof code === 'string' && /^(E(?!RR_)|HPE_)/.test(code)
+/**
+ * A connection also ends by `destroy` when the client closed it, or when Node.js gives it up: reading, writing,
+ * decrypting or parsing failed, or the client took too long. Its errors have codes.
+ */
+function isNodes(socket: Socket, error: Error | undefined): boolean {
+  return (
+    socket.readableEnded || (error !== undefined && typeof Reflect.get(error, 'code') === 'string')
+  )
 }

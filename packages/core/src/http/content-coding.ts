@@ -19,7 +19,10 @@ export function accepts(acceptEncoding: string | undefined, codings: readonly st
   return codings.every((name) => weight(name) > 0)
 }
 
-/** The content behind the codings; undefined when one of them is not known here, or the bytes are not what they say. */
+/**
+ * The content behind the codings; undefined when one of them is not known here, the bytes are not what they say, or
+ * it is much too long: a few bytes may stand for gigabytes.
+ */
 export async function decode(
   body: Uint8Array,
   codings: readonly string[],
@@ -27,9 +30,9 @@ export async function decode(
   let content = body
   try {
     for (const name of codings.toReversed()) {
-      const decoder = decoders[plainName(name)]
+      const decoder = decoders.get(plainName(name))
       if (!decoder) return undefined
-      content = await decoder(content)
+      content = await decoder(content, LIMITS)
     }
     return content
   } catch {
@@ -41,8 +44,12 @@ function plainName(name: string): string {
   return name.startsWith('x-') ? name.slice(2) : name
 }
 
-const decoders: Readonly<Record<string, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
-  gzip: promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-}
+const LIMITS = { maxOutputLength: 67_108_864 }
+
+type Decoder = (bytes: Uint8Array, limits: typeof LIMITS) => Promise<Uint8Array>
+
+const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
+  ['gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+  ['br', promisify(brotliDecompress)],
+])

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { IdempotencyProblem } from './idempotency-problem.ts'
+import type { ProblemDocument } from './problem.ts'
 import type { RequestIdempotency } from './protected-run.ts'
 import type { Replay } from './replay.ts'
 import type { CapturedContent } from './request-content.ts'
@@ -16,6 +16,6 @@ export interface IdempotencyFramework<Call extends readonly unknown[]> {
   parserAdvice(contentType: string): string
   /** Puts the handle where handlers find it. */
   keep(handle: RequestIdempotency, ...call: Call): void
-  send(problem: IdempotencyProblem, ...call: Call): void
+  send(problem: ProblemDocument, ...call: Call): void
   replay(replay: Replay, ...call: Call): void
 }

@@ -9,6 +9,7 @@ import {
   type Idempotency,
 } from '../idempotency/idempotency.ts'
 import type { StoredResponse } from '../idempotency/record.ts'
+import { isOfWaiting } from '../idempotency/waiting.ts'
 import { warnOfCookies } from './cookie-warning.ts'
 import type { IdempotencyFramework } from './idempotency-framework.ts'
 import { readKey } from './idempotency-key.ts'
@@ -41,45 +42,55 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
    * answer. Rejects with what a callback threw, and for a body that nobody has read; then nothing was claimed.
    */
   async enter(...call: Call): Promise<boolean> {
-    const request = this.#framework.request(...call)
+    const request: GatedRequest = this.#framework.request(...call)
     if (!this.#protects(request)) return true
     const field = readKey(request.rawHeaders, this.#options.header)
     if (field.state === 'invalid')
       return this.#refuse(call, 'idempotency-key-invalid', field.detail)
     if (field.state === 'absent')
       return this.#options.required ? this.#refuse(call, 'idempotency-key-missing') : true
-    seen.add(request)
+    request[running] = undefined
     const { key } = field
-    const scope = await scopeOf(this.#options, call)
-    const fingerprint = await fingerprintFor(this.#framework, this.#options, call)
+    const scope = this.#options.scope && (await scopeOf(this.#options.scope, call))
+    const asked = fingerprintFor(this.#framework, this.#options, call)
+    const fingerprint = asked instanceof Promise ? await asked : asked
     if (fingerprint === undefined) return this.#refuse(call, 'idempotency-body-too-deep')
-    return this.#begin(call, { key, scope, fingerprint })
+    // Awaited: a promise that an async function returns takes two turns more.
+    return await this.#begin(call, { key, scope, fingerprint })
   }
 
-  #protects(request: IncomingMessage): boolean {
+  /** Tells that what the request went on to failed, where nobody else hears of an error after the head. */
+  failed(...call: Call): void {
+    const request: GatedRequest = this.#framework.request(...call)
+    request[running]?.failed()
+  }
+
+  #protects(request: GatedRequest): boolean {
     if (!this.#options.protects.has(request.method ?? '')) return false
     // Node.js sets it only where the server listens for upgrades. A second gate on the way leaves it to the first.
-    return !Reflect.get(request, 'upgrade') && !seen.has(request)
+    return !Reflect.get(request, 'upgrade') && !(running in request)
   }
 
   async #begin(call: Call, subject: ClaimedSubject): Promise<boolean> {
     const { key, scope, fingerprint } = subject
     const { authorization, cookie } = this.#framework.request(...call).headers
     if (scope === undefined && authorization === undefined && cookie !== undefined) warnOfCookies()
-    const waiting = patience(this.#framework.response(...call), this.#options.waitMs)
+    const waiting = new Patience(this.#framework.response(...call), this.#options.waitMs)
     try {
       const begun = await this.#idempotency.begin({
         key,
+        scope,
         fingerprint,
-        ...(scope !== undefined && { scope }),
-        ...(scope === undefined && authorization !== undefined && { caller: authorization }),
-        ...waiting.options,
+        caller: scope === undefined ? authorization : undefined,
+        waitMs: this.#options.waitMs,
+        signal: waiting.signal,
       })
-      return begun.state === 'started'
-        ? this.#run(call, key, begun.execution)
-        : this.#answer(call, begun)
+      const isOver = waiting.isOver
+      if (begun.state === 'started') return this.#run(call, key, begun.execution, isOver)
+      // Not awaited: what a callback throws is no failure of the store.
+      return isOver ? false : this.#answer(call, begun)
     } catch (error) {
-      if (waiting.isOver()) return false
+      if (waiting.isOver) return false
       if (!(error instanceof StoreUnavailableError)) throw error
       return this.#withoutStore(call, subject, error)
     } finally {
@@ -88,14 +99,13 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
   }
 
   /** Nobody waits any more: nothing has happened, so a retry may run. */
-  async #run(call: Call, key: string, execution: Execution): Promise<boolean> {
-    const request = this.#framework.request(...call)
+  #run(call: Call, key: string, execution: Execution, isOver: boolean): true | Promise<false> {
+    const request: GatedRequest = this.#framework.request(...call)
     const response = this.#framework.response(...call)
-    if (response.destroyed || request.socket?.destroyed) {
-      await execution.release().catch(() => {})
-      return false
-    }
-    const run = new ProtectedRun(request, response, { key, execution, ...this.#options })
+    if (isOver || response.destroyed || request.socket?.destroyed)
+      return execution.release().then(no, no)
+    const run = new ProtectedRun(request, response, { key, execution }, this.#options)
+    request[running] = run
     this.#framework.keep(run.handle, ...call)
     return true
   }
@@ -122,25 +132,25 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
         return this.#refuse(call, 'idempotency-result-not-replayable')
       case 'replay':
         if (!(await this.#mayReplay(call))) return this.#refuse(call, 'idempotency-replay-refused')
-        return this.#replay(call, begun.response)
+        return await this.#replay(call, begun.response)
     }
   }
 
-  async #mayReplay(call: Call): Promise<boolean> {
+  #mayReplay(call: Call): boolean | Promise<boolean> {
     const { authorizeReplay } = this.#options
-    return !authorizeReplay || (await authorizeReplay(...call))
+    return !authorizeReplay || Promise.resolve(authorizeReplay(...call))
   }
 
   async #replay(call: Call, stored: StoredResponse): Promise<false> {
     const accepted = this.#framework.request(...call).headers['accept-encoding']
     const response = this.#framework.response(...call)
-    const replay = await prepareReplay(stored, [accepted].flat().join(), response)
-    this.#framework.replay(replay, ...call)
+    const replay = prepareReplay(stored, String(accepted ?? ''), response)
+    this.#framework.replay(replay instanceof Promise ? await replay : replay, ...call)
     return false
   }
 
   #withoutStore(call: Call, subject: ClaimedSubject, error: StoreUnavailableError): boolean {
-    if (this.#options.onStoreFailure === 'open') {
+    if (this.#options.onStoreFailure === 'open' && !isOfWaiting(error)) {
       const { key, scope = '' } = subject
       emit('sluice:idempotency', () => ({
         type: 'unprotected',
@@ -166,8 +176,13 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
   }
 }
 
-/** Requests that a gate has let in, or is about to. */
-const seen = new WeakSet<IncomingMessage>()
+/** Marks requests that a gate has let in, or is about to. In a WeakMap they would live until a full garbage collection. */
+const running = Symbol('running')
+
+interface GatedRequest extends IncomingMessage {
+  /** What runs for it. */
+  [running]?: ProtectedRun | undefined
+}
 
 interface ClaimedSubject {
   readonly key: string
@@ -175,15 +190,38 @@ interface ClaimedSubject {
   readonly fingerprint: string
 }
 
-/** Waits for another's result as long as the client does. */
-function patience(response: ServerResponse, waitMs: number) {
-  if (waitMs === 0) return { options: {}, isOver: () => false, end: () => {} }
-  const controller = new AbortController()
-  const leave = () => controller.abort()
-  response.once('close', leave)
-  return {
-    options: { waitMs, signal: controller.signal },
-    isOver: () => controller.signal.aborted,
-    end: () => void response.off('close', leave),
+/**
+ * Waits for another's result as long as the client does. It is over, too, when somebody else answers meanwhile: a
+ * middleware that lets no request take longer, say.
+ */
+class Patience {
+  readonly #response: ServerResponse
+  readonly #wasAnswered: boolean
+  readonly #controller: AbortController | undefined
+
+  constructor(response: ServerResponse, waitMs: number) {
+    this.#response = response
+    this.#wasAnswered = response.headersSent
+    if (waitMs === 0) return
+    this.#controller = new AbortController()
+    response.once('close', this.#leave)
   }
+
+  get signal(): AbortSignal | undefined {
+    return this.#controller?.signal
+  }
+
+  get isOver(): boolean {
+    return this.signal?.aborted || (this.#response.headersSent && !this.#wasAnswered)
+  }
+
+  end(): void {
+    if (this.#controller) this.#response.off('close', this.#leave)
+  }
+
+  readonly #leave = (): void => this.#controller?.abort()
+}
+
+function no(): false {
+  return false
 }

@@ -14,11 +14,9 @@ export function readKey(rawHeaders: readonly string[], header: string): KeyField
   const name = header.toLowerCase()
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     if (rawHeaders[at]?.toLowerCase() !== name) continue
-    const key = parseKey(rawHeaders[at + 1] ?? '')
-    if (key === undefined) return invalid(`${header} must be a String, such as "8e03978e-40d5"`)
-    if (key === '') return invalid(`${header} must not be empty`)
-    if (key.length > MAX_LENGTH)
-      return invalid(`${header} must have ${MAX_LENGTH} characters at most`)
+    const value = rawHeaders[at + 1] ?? ''
+    const key = parseKey(value)
+    if (!key || key.length > MAX_LENGTH) return invalid(`${header} must ${expected(value, key)}`)
     keys.add(key)
   }
   const [key, ...others] = keys
@@ -37,6 +35,11 @@ export function parseKey(value: string): string | undefined {
 
 function invalid(detail: string): KeyField {
   return { state: 'invalid', detail }
+}
+
+function expected(value: string, key: string | undefined): string {
+  if (key) return `have ${MAX_LENGTH} characters at most`
+  return value.trim() === '' || key === '' ? 'not be empty' : 'be a String, such as "8e03978e-40d5"'
 }
 
 const MAX_LENGTH = 255

@@ -1,6 +1,7 @@
 import { type IdempotencyOptions, idempotencyRules } from '../idempotency/idempotency.ts'
 import { boolean, callback, checkOptions, duration, integer, oneOf, type Rule } from '../options.ts'
 import type { Eventually } from './rate-limit-options.ts'
+import { uncalled } from './uncalled.ts'
 
 /**
  * Options of `idempotency()`. `Call` is what a framework calls its handlers with: `(req, res)` in Express, `(ctx)` in
@@ -58,7 +59,7 @@ export interface ResolvedIdempotencyOptions<Call extends readonly unknown[]>
 export function resolveIdempotencyOptions<Call extends readonly unknown[]>(
   given: IdempotencyGateOptions<Call>,
 ): ResolvedIdempotencyOptions<Call> {
-  const options = checkOptions('idempotency', given, rules)
+  const options = checkOptions('idempotency', given, rules, uncalled('idempotency'))
   const { onConcurrent, methods = ['POST', 'PATCH'] } = options
   const unsafe = methods.map((method) => method.toUpperCase()).filter((name) => !safe.has(name))
   const core = Object.entries(options).filter(([name]) => name in idempotencyRules)

@@ -1,10 +1,4 @@
-/** A refusal as it goes to the client: a problem document of RFC 9457, with the fields that belong to it. */
-export interface IdempotencyProblem {
-  readonly status: number
-  readonly contentType: 'application/problem+json'
-  /** JSON in ASCII, so its length is its length in bytes. */
-  readonly body: string
-}
+import type { ProblemDocument } from './problem.ts'
 
 /** What a refusal is called: `urn:sluice:problem:<code>`. */
 export type ProblemCode =
@@ -21,7 +15,7 @@ export type ProblemCode =
   | 'store-unavailable'
 
 /** The problem document of a refusal. */
-export function idempotencyProblem(code: ProblemCode, detail?: string): IdempotencyProblem {
+export function idempotencyProblem(code: ProblemCode, detail?: string): ProblemDocument {
   const { status, title, detail: usual } = problems[code]
   const type = `urn:sluice:problem:${code}`
   return {

@@ -19,11 +19,13 @@ export function parseMultipart(body: Buffer, contentType: string): readonly Part
   let at = whole.indexOf(delimiter)
   while (at >= 0) {
     const start = at + delimiter.length
-    if (whole.toString('latin1', start, start + 2) === '--') return parts
-    const lineEnd = whole.indexOf('\r\n', start)
+    const behind = whole.toString('latin1', start, start + 2)
+    if (behind === '--') return parts
+    // A line that only begins like a delimiter is one to some parsers, and content to others.
+    if (behind !== '\r\n') return undefined
     const next = whole.indexOf(delimiter, start)
-    if (lineEnd < 0 || next < 0) return undefined
-    const part = parsePart(whole.subarray(lineEnd, next))
+    if (next < 0) return undefined
+    const part = parsePart(whole.subarray(start, next))
     if (!part) return undefined
     parts.push(part)
     at = next
@@ -35,14 +37,15 @@ export function parseMultipart(body: Buffer, contentType: string): readonly Part
 function parsePart(bytes: Buffer): Part | undefined {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return undefined
-  const head = bytes.toString('utf8', 0, end)
+  // Not as UTF-8: it makes one character of all bytes that are none.
+  const head = bytes.toString('latin1', 0, end)
   const disposition = /^content-disposition:.*$/im.exec(head)?.[0] ?? ''
   const name = parameter(disposition, 'name')
   if (name === undefined) return undefined
   return {
     name,
     filename: parameter(disposition, 'filename'),
-    type: /^content-type:[ \t]*(.*?)[ \t]*$/im.exec(head)?.[1]?.toLowerCase() ?? '',
+    type: /^content-type:(.*)$/im.exec(head)?.[1]?.trim().toLowerCase() ?? '',
     content: bytes.subarray(end + 4),
   }
 }

@@ -1,11 +1,16 @@
 import type { Decision } from '../rate-limit/decision.ts'
 
 /** A refusal as it goes to the client: a problem document of RFC 9457. */
-export interface Problem {
-  readonly status: 429 | 503
+export interface ProblemDocument {
+  readonly status: number
   readonly contentType: 'application/problem+json'
   /** JSON in ASCII, so its length is its length in bytes. */
   readonly body: string
+}
+
+/** The refusal of a rate limit. */
+export interface Problem extends ProblemDocument {
+  readonly status: 429 | 503
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import {
   ReleaseTooLateError,
   StoreUnavailableError,
@@ -10,7 +10,7 @@ import { answerNotCommitted } from './not-committed.ts'
 import { RequestTransaction, type TransactionClient } from './request-transaction.ts'
 import { fieldOf, type Head } from './response-head.ts'
 import { endToEnd } from './stored-fields.ts'
-import type { Recorded } from './wire-listener.ts'
+import type { Recorded, WireListener } from './wire-listener.ts'
 import { WireRecorder } from './wire-recorder.ts'
 
 /** What a handler finds: `req.idempotency`, `ctx.state.idempotency`. */
@@ -46,8 +46,6 @@ export interface RequestIdempotency {
 
 /** What a run needs to know of its options. */
 export interface RunOptions {
-  readonly key: string
-  readonly execution: Execution
   readonly maxBodyBytes: number
   readonly onServerError?: 'replay' | 'release' | undefined
   readonly replaySetCookie?: boolean | undefined
@@ -55,90 +53,131 @@ export interface RunOptions {
 }
 
 /** One run of a handler: its response is recorded, and settles the claim. */
-export class ProtectedRun {
+export class ProtectedRun implements WireListener {
   readonly handle: RequestIdempotency
+  readonly #execution: Execution
   readonly #options: RunOptions
+  readonly #response: ServerResponse
   readonly #recorder: WireRecorder
-  readonly #transaction: RequestTransaction
-  readonly #refuse: () => string
+  /** The fields that were there before the handler; where its answer may have to be taken back. */
+  readonly #before: OutgoingHttpHeaders | undefined
+  #transaction: RequestTransaction | undefined
   #released: Promise<void> | undefined
 
-  constructor(request: IncomingMessage, response: ServerResponse, options: RunOptions) {
-    const { key, execution, maxBodyBytes, transactional = false } = options
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { key, execution }: { readonly key: string; readonly execution: Execution },
+    options: RunOptions,
+  ) {
+    this.#execution = execution
     this.#options = options
-    const before = transactional ? response.getHeaders() : {}
-    this.#refuse = () => answerNotCommitted(response, before)
-    this.#transaction = new RequestTransaction(execution, () => {
-      if (!this.#recorder.headSent) this.#recorder.stop()
-    })
-    this.#recorder = new WireRecorder(request, response, {
-      maxBodyBytes,
-      ended: (recorded) => this.#settle(recorded),
-      cut: () => this.#cut(),
-      whenLost: (then) => execution.signal.addEventListener('abort', then, { once: true }),
-    })
-    this.handle = {
-      key,
-      attempt: execution.attempt,
-      fence: execution.fence,
-      get signal() {
-        return execution.signal
-      },
-      release: () => this.#release(),
-      transaction: (work) => this.#transaction.run(work),
+    this.#response = response
+    this.#before = options.transactional ? response.getHeaders() : undefined
+    this.#recorder = new WireRecorder(request, response, this)
+    this.handle = new Handle(key, execution, this)
+  }
+
+  get maxBodyBytes(): number {
+    return this.#options.maxBodyBytes
+  }
+
+  /** The handler threw, or rejected: a response that it has begun will not be whole. */
+  failed(): void {
+    this.#recorder.severed()
+  }
+
+  /** A store that does not answer keeps the response no longer: the claim stays, and the core tries again. */
+  async ended(recorded: Recorded): Promise<void> {
+    if (this.#transaction?.used) return this.#commit(recorded, this.#transaction)
+    try {
+      await this.#settle(recorded)
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) await this.#execution.abandon().catch(ignore)
     }
   }
 
-  async #release(): Promise<void> {
+  cut(): void {
+    if (this.#transaction?.used) void this.#transaction.undo()
+    else void this.#execution.abandon().catch(ignore)
+  }
+
+  whenLost(then: () => void): void {
+    const { signal } = this.#execution
+    if (signal.aborted) then()
+    else signal.addEventListener('abort', then, { once: true })
+  }
+
+  async release(): Promise<void> {
     if (!this.#released) {
       if (this.#recorder.headSent) throw new ReleaseTooLateError()
       this.#recorder.stop()
-      const { used } = this.#transaction
-      this.#released = used ? this.#transaction.undo() : this.#options.execution.release()
+      this.#released = this.#transaction?.used
+        ? this.#transaction.undo()
+        : this.#execution.release()
     }
     return this.#released
   }
 
-  #cut(): void {
-    if (this.#transaction.used) void this.#transaction.undo()
-    else void this.#options.execution.abandon().catch(ignore)
+  /** Made for the first who asks: most runs have none. */
+  get transaction(): RequestTransaction {
+    this.#transaction ??= new RequestTransaction(this.#execution, () => {
+      if (!this.#recorder.headSent) this.#recorder.stop()
+    })
+    return this.#transaction
   }
 
-  /** A store that does not answer keeps the response no longer: the claim stays, and the core tries again. */
-  async #settle({ head, body }: Recorded): Promise<void> {
-    if (this.#transaction.used) return this.#commit({ head, body })
-    const { execution } = this.#options
-    try {
-      if (this.#frees(head.status)) await execution.release()
-      else if (body === undefined) await execution.bury(remains(head))
-      else await execution.complete(this.#stored(head, body))
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) await execution.abandon().catch(ignore)
-    }
+  #settle({ head, body }: Recorded): Promise<unknown> {
+    if (this.#frees(head.status)) return this.#execution.release()
+    if (body === undefined) return this.#execution.bury(remains(head))
+    return this.#execution.complete(this.#stored(head, body))
   }
 
   /** What was not committed is not answered. */
-  async #commit({ head, body }: Recorded): Promise<void> {
-    if (this.#frees(head.status)) return this.#transaction.undo()
+  async #commit({ head, body }: Recorded, transaction: RequestTransaction): Promise<void> {
+    if (this.#frees(head.status)) return transaction.undo()
     try {
       const response = body === undefined ? undefined : this.#stored(head, body)
-      await this.#transaction.commit(response, remains(head))
+      await transaction.commit(response, remains(head))
     } catch (error) {
-      if (!(error instanceof TransactionNotCommittedError)) await this.#transaction.undo()
-      this.#recorder.replace(this.#refuse)
+      if (!(error instanceof TransactionNotCommittedError)) await transaction.undo()
+      this.#recorder.replace(() => answerNotCommitted(this.#response, this.#before ?? {}))
     }
   }
 
   #stored(head: Head, body: string | Uint8Array): StoredResponse {
     const { status, reason } = head
     const headers = endToEnd(head, this.#options.replaySetCookie ?? false)
-    return { status, ...(reason !== undefined && { reason }), headers, body }
+    return reason === undefined ? { status, headers, body } : { status, reason, headers, body }
   }
 
   /** 408, 425 and 429 say that nothing was processed. */
   #frees(status: number): boolean {
     if (status === 408 || status === 425 || status === 429) return true
     return status >= 500 && this.#options.onServerError === 'release'
+  }
+}
+
+/** A class, since V8 makes an object with an accessor of its own by its slow path. */
+class Handle implements RequestIdempotency {
+  readonly key: string
+  readonly attempt: number
+  readonly fence: number
+  readonly release: () => Promise<void>
+  readonly transaction: RequestIdempotency['transaction']
+  readonly #execution: Execution
+
+  constructor(key: string, execution: Execution, run: ProtectedRun) {
+    this.key = key
+    this.attempt = execution.attempt
+    this.fence = execution.fence
+    this.release = () => run.release()
+    this.transaction = (work) => run.transaction.run(work)
+    this.#execution = execution
+  }
+
+  get signal(): AbortSignal {
+    return this.#execution.signal
   }
 }
 

@@ -6,6 +6,7 @@ import { addressKey } from './client-address.ts'
 import { afterAnswer, waitTurn } from './client-presence.ts'
 import { type FieldWriter, fieldWriters } from './fields.ts'
 import type { Framework } from './framework.ts'
+import { leaveUndone } from './leave-undone.ts'
 import { limiterSource } from './limiter-source.ts'
 import { problemOf } from './problem.ts'
 import { warnOfProxy } from './proxy-warning.ts'
@@ -97,6 +98,7 @@ export class RateLimitGate<Call extends readonly unknown[]> {
     const { onLimited } = this.#options
     const framework = this.#framework
     if (framework.response(...call).writableEnded) return false
+    leaveUndone(framework.idempotency(...call))
     if (!onLimited || decision.source === 'closed') {
       framework.send(problemOf(decision), ...call)
       return false

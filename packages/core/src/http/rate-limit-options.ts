@@ -20,6 +20,7 @@ import { type Policy, policyName, slidingWindow } from '../rate-limit/policy.ts'
 import { checkPolicies } from '../rate-limit/policy-set.ts'
 import type { Store } from '../store.ts'
 import { fieldWriters, type HeaderFormat } from './fields.ts'
+import { uncalled } from './uncalled.ts'
 
 /**
  * Options of `rateLimit()`. `Call` is what a framework calls its handlers with: `(req, res)` in Express,
@@ -97,7 +98,7 @@ export interface ResolvedOptions<Call extends readonly unknown[]> extends RateLi
 export function resolveOptions<Call extends readonly unknown[]>(
   given: RateLimitOptions<Call>,
 ): ResolvedOptions<Call> {
-  const options = checkOptions('rateLimit', given, rules, middlewareHints)
+  const options = checkOptions('rateLimit', given, rules, hints)
   if (options.limiter) checkLimiter(options.limiter, options)
   const { policy = defaultPolicy, headers = 'draft-11' } = options
   if (typeof policy !== 'function') checkPolicies('rateLimit', policy)
@@ -112,6 +113,8 @@ export function resolveOptions<Call extends readonly unknown[]>(
 }
 
 const defaultPolicy: Policy = slidingWindow({ limit: 100, windowMs: 60_000 })
+
+const hints = { ...middlewareHints, ...uncalled('rateLimit') }
 
 const formatNames = Object.keys(fieldWriters)
 

@@ -8,53 +8,64 @@ export interface Replay {
   readonly reason: string | undefined
   /** In order; a repeated field has several values. Without those that others have set on the response already. */
   readonly fields: readonly (readonly [name: string, values: readonly string[]])[]
-  readonly body: Uint8Array
+  readonly body: Uint8Array | string
 }
 
-/** Prepares a replay: its content coding is one that the client takes, what outer middleware has set stays. */
-export async function prepareReplay(
+/**
+ * Prepares a replay: its content coding is one that the client takes, what outer middleware has set stays. A promise
+ * only where something must be decoded.
+ */
+export function prepareReplay(
   stored: StoredResponse,
   acceptEncoding: string | undefined,
   response: ServerResponse,
-): Promise<Replay> {
-  const { status, reason } = stored
-  const { headers, body } = await acceptable(stored, acceptEncoding)
-  const grouped = new Map<string, [name: string, values: string[]]>()
-  for (const [name, value] of headers) {
-    const known = grouped.get(name.toLowerCase())
-    if (known) known[1].push(value)
-    else grouped.set(name.toLowerCase(), [name, [value]])
+): Replay | Promise<Replay> {
+  const codings = codingsOf(valuesOf(stored, 'content-encoding').join())
+  // A part of an encoded representation cannot be decoded.
+  if (codings.length === 0 || stored.status === 206 || accepts(acceptEncoding, codings))
+    return replayOn(response, stored)
+  return decoded(stored, codings).then((plain) => replayOn(response, plain))
+}
+
+async function decoded(
+  stored: StoredResponse,
+  codings: readonly string[],
+): Promise<StoredResponse> {
+  const { body } = stored
+  const content = await decode(typeof body === 'string' ? Buffer.from(body) : body, codings)
+  if (!content) return stored
+  const headers = stored.headers.filter(([name]) => !ofCoding.test(name))
+  return { ...stored, headers, body: content }
+}
+
+function replayOn(response: ServerResponse, stored: StoredResponse): Replay {
+  const { status, reason, headers, body } = stored
+  const fields: [name: string, values: readonly string[]][] = []
+  const seen = new Set(['idempotency-replayed'])
+  for (const [name] of headers) {
+    const lower = name.toLowerCase()
+    if (seen.has(lower)) continue
+    seen.add(lower)
+    const values = merge(lower, outerValues(response, lower), valuesOf(stored, lower))
+    if (values) fields.push([name, values])
   }
-  grouped.set('idempotency-replayed', ['Idempotency-Replayed', ['true']])
-  const fields = [...grouped.values()].flatMap(([name, values]) => {
-    const merged = merge(name.toLowerCase(), outerValues(response, name), values)
-    return merged ? [[name, merged] as const] : []
-  })
+  fields.push(['Idempotency-Replayed', ['true']])
   return { status, reason, fields, body }
 }
 
-async function acceptable(
-  { status, headers, body: content }: StoredResponse,
-  acceptEncoding: string | undefined,
-): Promise<{ headers: StoredResponse['headers']; body: Uint8Array }> {
-  const body = typeof content === 'string' ? Buffer.from(content) : content
-  const codings = codingsOf(
-    headers.flatMap(([name, value]) => (isNamed(name, 'content-encoding') ? [value] : [])).join(),
-  )
-  // A part of an encoded representation cannot be decoded.
-  if (codings.length === 0 || status === 206 || accepts(acceptEncoding, codings))
-    return { headers, body }
-  const decoded = await decode(body, codings)
-  if (!decoded) return { headers, body }
-  return { headers: headers.filter(([name]) => !ofCoding.test(name)), body: decoded }
+function valuesOf({ headers }: StoredResponse, lower: string): string[] {
+  const values: string[] = []
+  for (const [name, value] of headers)
+    if (name.length === lower.length && name.toLowerCase() === lower) values.push(value)
+  return values
 }
 
 /** What else is said of the encoded bytes. */
 const ofCoding = /^content-(encoding|digest|md5)$/i
 
-function isNamed(name: string, lower: string): boolean {
-  return name.toLowerCase() === lower
-}
+/** What is said of the stored bytes, and true of no others. */
+const ofBody =
+  /^(content-(type|encoding|language|location|disposition|range|digest|md5)|repr-digest|etag|last-modified)$/
 
 function outerValues(response: ServerResponse, name: string): string[] {
   const value = response.getHeader(name)
@@ -67,7 +78,7 @@ function merge(
   outer: readonly string[],
   stored: readonly string[],
 ): readonly string[] | undefined {
-  if (outer.length === 0 || name === 'idempotency-replayed') return stored
+  if (outer.length === 0 || ofBody.test(name)) return stored
   // Both say what the response depends on: none may be lost, or a cache mixes up two of them.
   if (name === 'vary') return [union(outer, stored)]
   if (name === 'set-cookie') {

@@ -6,43 +6,61 @@ import { contentOf, isEmptyAfterAll, type KnownContent } from './request-content
 
 /** Whose key it is, where the application says so. */
 export async function scopeOf<Call extends readonly unknown[]>(
-  options: ResolvedIdempotencyOptions<Call>,
+  ask: (...call: Call) => unknown,
   call: Call,
-): Promise<string | undefined> {
-  if (!options.scope) return undefined
-  const scope: unknown = await options.scope(...call)
+): Promise<string> {
+  const scope = await ask(...call)
   if (typeof scope === 'string' && scope !== '') return scope
   const expected = 'a function that gives a non-empty string'
   throw new ConfigurationError('idempotency', 'scope', scope, expected)
 }
 
-/** What the request asks for; undefined when its body is nested too deeply to say. */
-export async function fingerprintFor<Call extends readonly unknown[]>(
+/**
+ * What the request asks for; undefined when its body is nested too deeply to say. A promise only where something has
+ * to be waited for.
+ */
+export function fingerprintFor<Call extends readonly unknown[]>(
   framework: IdempotencyFramework<Call>,
   options: ResolvedIdempotencyOptions<Call>,
   call: Call,
-): Promise<string | undefined> {
-  const { method = '', headers } = framework.request(...call)
+): string | undefined | Promise<string | undefined> {
+  if (options.fingerprint) return ownFingerprint(framework, options.fingerprint, call)
+  const request = framework.request(...call)
+  const content = contentOf(request, framework.content(...call))
+  if (content.kind !== 'not-captured') return describe(framework, content, call)
+  return afterAll(framework, call).then((known) => describe(framework, known, call))
+}
+
+async function ownFingerprint<Call extends readonly unknown[]>(
+  framework: IdempotencyFramework<Call>,
+  ask: (...call: Call) => unknown,
+  call: Call,
+): Promise<string> {
+  const { method = '' } = framework.request(...call)
   const url = framework.originalUrl(...call)
-  if (options.fingerprint)
-    return fingerprintWith(checkOwn(await options.fingerprint(...call)), { method, url })
-  const content = await knownContent(framework, call)
+  return fingerprintWith(checkOwn(await ask(...call)), { method, url })
+}
+
+function describe<Call extends readonly unknown[]>(
+  framework: IdempotencyFramework<Call>,
+  content: KnownContent,
+  call: Call,
+): string | undefined | Promise<string> {
+  const { method = '', headers } = framework.request(...call)
   const contentType = headers['content-type'] ?? ''
   try {
-    return await fingerprintOf({ method, url, contentType, content })
+    return fingerprintOf({ method, url: framework.originalUrl(...call), contentType, content })
   } catch (error) {
     if (error instanceof RangeError) return undefined
     throw error
   }
 }
 
-async function knownContent<Call extends readonly unknown[]>(
+async function afterAll<Call extends readonly unknown[]>(
   framework: IdempotencyFramework<Call>,
   call: Call,
 ): Promise<KnownContent> {
   const request = framework.request(...call)
-  const content = contentOf(request, framework.content(...call))
-  if (content.kind !== 'not-captured') return content
   if (await isEmptyAfterAll(request)) return { kind: 'none' }
   const contentType = request.headers['content-type'] ?? ''
   throw new IdempotencyBodyNotCapturedError(contentType, framework.parserAdvice(contentType))

@@ -34,9 +34,9 @@ export function contentOf(request: IncomingMessage, captured: CapturedContent): 
   const { raw, parsed } = captured
   if (isBytes(raw)) return { kind: 'bytes', bytes: raw }
   const files = captured.files.flatMap((found) => filesIn(found))
-  const isRead = parsed !== undefined && request.readableEnded
+  const isRead = parsed !== undefined && request.readableEnded && !isPlaceholder(parsed, request)
   if (files.length > 0 || (hasBody(request) && isRead) || isFilled(parsed))
-    return isBytes(parsed)
+    return isBytes(parsed) && isWhole(parsed, request)
       ? { kind: 'bytes', bytes: parsed }
       : { kind: 'parsed', value: parsed, files }
   return hasBody(request) ? { kind: 'not-captured' } : { kind: 'none' }
@@ -47,7 +47,9 @@ export function contentOf(request: IncomingMessage, captured: CapturedContent): 
  * tell it only then.
  */
 export async function isEmptyAfterAll(request: IncomingMessage): Promise<boolean> {
-  if (request.headers['content-length'] !== undefined || request.readableEnded) return false
+  if (request.headers['content-length'] !== undefined) return false
+  // Nothing more will be heard of it.
+  if (request.readableEnded || request.destroyed) return false
   await new Promise<void>((resolve) => {
     const settle = () => {
       for (const event of events) request.off(event, settle)
@@ -65,6 +67,27 @@ const events = ['readable', 'end', 'close'] as const
 
 function isBytes(value: unknown): value is string | Uint8Array {
   return typeof value === 'string' || value instanceof Uint8Array
+}
+
+/** The `{}` of a parser that has passed a body by, which somebody else has read then. No parser makes it of this body. */
+function isPlaceholder(parsed: unknown, { headers }: IncomingMessage): boolean {
+  if (typeof parsed !== 'object' || parsed === null || !isEmptyObject(parsed)) return false
+  const type = headers['content-type'] ?? ''
+  if (/^\s*multipart\//i.test(type)) return Number(headers['content-length']) > LONGEST_EMPTY_FORM
+  return !/json|urlencoded/i.test(type)
+}
+
+function isEmptyObject(value: object): boolean {
+  return Object.keys(value).length === 0 && !(Symbol.iterator in value)
+}
+
+/** A boundary has 70 characters at most (RFC 2046, section 5.1.1). */
+const LONGEST_EMPTY_FORM = 78
+
+/** A parser of JSON makes a string of a string, one of text makes one of anything: then it is as long as the body. */
+function isWhole(parsed: string | Uint8Array, { headers }: IncomingMessage): boolean {
+  if (typeof parsed !== 'string' || !headers['content-type']?.includes('json')) return true
+  return String(Buffer.byteLength(parsed)) === headers['content-length']
 }
 
 function isFilled(value: unknown): boolean {

@@ -13,9 +13,7 @@ export function readHead(response: ServerResponse, args: readonly unknown[]): He
   const [first, second, third] = args
   const status = typeof first === 'number' ? first | 0 : response.statusCode
   const given = typeof second === 'string' ? third : (second ?? third)
-  const own = givenFields(given)
-  const names = new Set(own.map(([name]) => name.toLowerCase()))
-  const fields = [...setFields(response).filter(([name]) => !names.has(name.toLowerCase())), ...own]
+  const fields = overlaid(setFields(response), givenFields(given))
   const reason = typeof second === 'string' ? second : reasonOf(response)
   return reason && reason !== (STATUS_CODES[status] ?? 'unknown')
     ? { status, reason, fields }
@@ -24,12 +22,18 @@ export function readHead(response: ServerResponse, args: readonly unknown[]): He
 
 /** The first value of a field. */
 export function fieldOf({ fields }: Head, name: string): string | undefined {
-  return fields.find(([known]) => known.toLowerCase() === name)?.[1]
+  // Most are told apart by their length, which costs less.
+  return fields.find(([known]) => known.length === name.length && known.toLowerCase() === name)?.[1]
 }
 
 export function contentLengthOf(head: Head): number | undefined {
   const field = fieldOf(head, 'content-length')
   return field === undefined ? undefined : Number(field)
+}
+
+/** Whatever is written then (RFC 9112, section 6.3). */
+export function hasNoBody({ status }: Head): boolean {
+  return status < 200 || status === 204 || status === 304
 }
 
 export function isEventStream(head: Head): boolean {
@@ -43,7 +47,19 @@ function reasonOf(response: ServerResponse): string | undefined {
 
 function setFields(response: ServerResponse): [string, string][] {
   const names = hasRawNames(response) ? response.getRawHeaderNames() : response.getHeaderNames()
-  return names.flatMap((name) => lines(name, response.getHeader(name)))
+  const fields: [string, string][] = []
+  for (const name of names) {
+    const value = response.getHeader(name)
+    if (typeof value === 'string') fields.push([name, value])
+    else fields.push(...lines(name, value))
+  }
+  return fields
+}
+
+function overlaid(set: Head['fields'], given: Head['fields']): Head['fields'] {
+  if (given.length === 0) return set
+  const names = new Set(given.map(([name]) => name.toLowerCase()))
+  return [...set.filter(([name]) => !names.has(name.toLowerCase())), ...given]
 }
 
 /** HTTP/2's response knows names in lower case only; Node's types know neither. */

@@ -1,21 +1,32 @@
 import type { ServerResponse } from 'node:http'
 
-/** The methods through which a response is written. */
-const names = ['writeHead', 'write', 'end', 'flushHeaders', 'destroy'] as const
+type Method = (...args: never[]) => unknown
 
-type Name = (typeof names)[number]
+/** The methods through which a response is written. */
+type Name = 'writeHead' | 'write' | 'end' | 'flushHeaders' | 'destroy'
 
 /** What is called with the arguments, whatever overload they were meant for. */
 export type Methods = Readonly<Record<Name, (args: readonly unknown[]) => unknown>>
 
 /** Puts methods over those of a response, and gives the ones below, which may be another middleware's. */
 export function override(response: ServerResponse, above: Methods): Methods {
-  const below = names.map((name) => {
-    const method = response[name]
-    Reflect.set(response, name, (...args: unknown[]) => above[name](args))
-    return [name, (args: readonly unknown[]) => Reflect.apply(method, response, args)] as const
+  const { writeHead, write, end, flushHeaders, destroy } = response
+  const below = (method: Method) => (args: readonly unknown[]) =>
+    Reflect.apply(method, response, args)
+  Object.assign(response, {
+    writeHead: (...args: unknown[]) => above.writeHead(args),
+    write: (...args: unknown[]) => above.write(args),
+    end: (...args: unknown[]) => above.end(args),
+    flushHeaders: (...args: unknown[]) => above.flushHeaders(args),
+    destroy: (...args: unknown[]) => above.destroy(args),
   })
-  return Object.fromEntries(below) as Methods
+  return {
+    writeHead: below(writeHead),
+    write: below(write),
+    end: below(end),
+    flushHeaders: below(flushHeaders),
+    destroy: below(destroy),
+  }
 }
 
 export function isChunk(value: unknown): value is string | Uint8Array {

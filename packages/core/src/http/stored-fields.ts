@@ -1,18 +1,25 @@
-import type { Head } from './response-head.ts'
+import { fieldOf, type Head } from './response-head.ts'
 
 /** The fields of a response that mean the same in its replay (RFC 9110, section 7.6.1). */
-export function endToEnd({ fields }: Head, keepCookies: boolean): [string, string][] {
-  const hop = new Set(notStored)
-  if (!keepCookies) hop.add('set-cookie')
-  for (const [name, value] of fields)
-    if (name.toLowerCase() === 'connection')
-      for (const option of value.split(',')) hop.add(option.trim().toLowerCase())
-  return fields
-    .filter(([name]) => !hop.has(name.toLowerCase()))
-    .map(([name, value]) => [name, value])
+export function endToEnd(head: Head, keepCookies: boolean): [string, string][] {
+  const listed = connectionOptions(head)
+  const kept: [string, string][] = []
+  for (const [name, value] of head.fields) {
+    const lower = name.toLowerCase()
+    const stays = !notStored.has(lower) && !listed.includes(lower)
+    if (stays && (keepCookies || lower !== 'set-cookie')) kept.push([name, value])
+  }
+  return kept
 }
 
-const notStored: readonly string[] = [
+function connectionOptions(head: Head): readonly string[] {
+  if (fieldOf(head, 'connection') === undefined) return []
+  return head.fields
+    .filter(([name]) => name.toLowerCase() === 'connection')
+    .flatMap(([, value]) => value.split(',').map((option) => option.trim().toLowerCase()))
+}
+
+const notStored: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
   'date',
@@ -23,4 +30,4 @@ const notStored: readonly string[] = [
   'trailer',
   'transfer-encoding',
   'upgrade',
-]
+])

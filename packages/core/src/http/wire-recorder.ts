@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import { CapturedBody } from './captured-body.ts'
 import { ConnectionGuard, type Exchange } from './connection-guard.ts'
 import { close, headersSentError, lookEnded } from './held-response.ts'
+import { detach, discardWrites, hideClose } from './hidden-close.ts'
 import { PipedSources } from './piped-sources.ts'
-import { contentLengthOf, type Head, isEventStream, readHead } from './response-head.ts'
+import { contentLengthOf, type Head, hasNoBody, isEventStream, readHead } from './response-head.ts'
 import { canEnd, isChunk, isFunction, type Methods, override, written } from './response-methods.ts'
 import type { WireListener } from './wire-listener.ts'
 
@@ -28,9 +28,10 @@ export class WireRecorder implements Exchange {
   /** While the handler has ended the response and its last bytes wait. */
   #stopLookingEnded: (() => void) | undefined
   #gone = false
-  #severed = false
-  /** Cut off half-way: nothing that follows makes it whole. */
-  #cut = false
+  /** Tells the response that its client has gone, if it has. */
+  readonly #tellClose: () => void
+  /** `half-way`: nothing that follows makes it whole. `early`: should the handler go on, its answer counts. */
+  #cut: 'early' | 'half-way' | undefined
 
   constructor(request: IncomingMessage, response: ServerResponse, listener: WireListener) {
     this.#request = request
@@ -48,7 +49,7 @@ export class WireRecorder implements Exchange {
       flushHeaders: () => this.#flushHeaders(),
       destroy: (args) => this.#destroy(args),
     })
-    this.#watch()
+    this.#tellClose = this.#watch()
   }
 
   /** Whether the handler has begun to answer. */
@@ -69,14 +70,14 @@ export class WireRecorder implements Exchange {
     this.#late.splice(0, this.#late.length, go)
   }
 
-  #watch(): void {
-    this.#response.once('close', () => {
+  #watch(): () => void {
+    this.#response.on('close', () => {
       this.#gone = true
     })
-    if (this.#request.httpVersionMajor > 1) return
-    const guard = ConnectionGuard.of(this.#request.socket)
-    guard.add(this)
-    for (const over of ['finish', 'close']) this.#response.once(over, () => guard.remove(this))
+    const isHttp2 = this.#request.httpVersionMajor > 1
+    const show = isHttp2 ? hideClose(this.#response, () => this.#hides()) : close
+    if (!isHttp2) ConnectionGuard.of(this.#request.socket).watch(this, this.#response)
+    return () => this.#gone && show(this.#response)
   }
 
   #writeHead(args: readonly unknown[]): unknown {
@@ -145,22 +146,28 @@ export class WireRecorder implements Exchange {
     return true
   }
 
+  /** The handler failed, say. Before the head nothing is half-way: it goes on, as if its client had left. */
   severed(): void {
-    if (this.#phase === 'open' && !this.#gone) this.#cutOff()
+    if (this.#phase === 'open' && this.headSent) this.#cutOff()
   }
 
+  /** Frameworks destroy the stream that they send when its client leaves. The handler may want it to go on. */
   breaking(): void {
-    // Frameworks destroy the stream that they send when its client leaves. The handler may want it to go on.
     this.#sources.shield()
   }
 
-  left(socket: Socket): void {
+  left(): void {
+    if (this.#hides()) detach(this.#response)
+  }
+
+  /** Whether it is kept from the handler that the client has gone, as it has by now. */
+  #hides(): boolean {
     this.#gone = true
-    if (this.#phase !== 'open' || this.#severed || this.#mayBeEndless()) return
+    if (this.#phase !== 'open' || this.#cut || this.#mayBeEndless()) return false
     this.breaking()
-    // A response without a connection is one that waits for its turn: it hears of no close, and can be written to.
-    if (this.#response.socket === socket) this.#response.detachSocket(socket)
+    discardWrites(this.#response)
     this.#listener.whenLost(() => this.#tellClose())
+    return true
   }
 
   /** Sends the head as Node.js does for a first chunk. */
@@ -205,20 +212,19 @@ export class WireRecorder implements Exchange {
   }
 
   #isWhole(head: Head): boolean {
-    const length = contentLengthOf(head)
-    return this.#endsWithHead(head) || (length !== undefined && this.#body.length >= length)
+    const length = this.#endsWithHead(head) ? 0 : contentLengthOf(head)
+    return length !== undefined && this.#body.length >= length
   }
 
-  /** Whatever is written then (RFC 9112, section 6.3). */
-  #endsWithHead({ status }: Head): boolean {
-    return status < 200 || status === 204 || status === 304 || this.#request.method === 'HEAD'
+  #endsWithHead(head: Head): boolean {
+    return this.#request.method === 'HEAD' || hasNoBody(head)
   }
 
   #hold(head: Head, then: () => unknown): void {
     this.#phase = 'held'
     this.#late.unshift(then)
     const release = () => this.#release()
-    if (this.#cut) release()
+    if (this.#cut === 'half-way') release()
     else this.#listener.ended({ head, body: this.#body.content() }).then(release, release)
   }
 
@@ -234,21 +240,17 @@ export class WireRecorder implements Exchange {
   }
 
   #endBelow(args: readonly unknown[]): unknown {
-    const result = this.#below.end(this.#gone ? args.filter(isFunction) : args)
-    this.#tellClose()
-    return result
+    try {
+      return this.#below.end(this.#gone ? args.filter(isFunction) : args)
+    } finally {
+      this.#tellClose()
+    }
   }
 
   #cutOff(): void {
-    if (this.#severed) return
-    this.#severed = true
-    // Before the head nothing is half-way: should the handler go on, its answer counts.
-    this.#cut = this.#head !== undefined
+    if (this.#cut) return
+    this.#cut = this.headSent ? 'half-way' : 'early'
     this.#listener.cut()
     this.#tellClose()
-  }
-
-  #tellClose(): void {
-    if (this.#gone && this.#request.httpVersionMajor < 2) close(this.#response)
   }
 }

@@ -5,11 +5,15 @@ import type { StoredResponse, Tombstone } from './record.ts'
  * nothing but them and some thirty bytes more, whatever is in them.
  */
 export function encodeResponse(response: StoredResponse): string | Buffer {
-  const { status, reason = 0, headers, body } = response
-  if (typeof body === 'string')
-    return `${JSON.stringify([TEXT, status, reason, ...headers.flat()])}\n${body}`
-  const head = Buffer.from(`${JSON.stringify([BYTES, status, reason, ...headers.flat()])}\n`)
-  return Buffer.concat([head, body])
+  const { body } = response
+  if (typeof body === 'string') return head(TEXT, response) + body
+  return Buffer.concat([Buffer.from(head(BYTES, response)), body])
+}
+
+function head(kind: number, { status, reason, headers }: StoredResponse): string {
+  const words: (string | number)[] = [kind, status, reason ?? 0]
+  for (const [name, value] of headers) words.push(name, value)
+  return `${JSON.stringify(words)}\n`
 }
 
 /** The response that {@link encodeResponse} was given; its body is a view of `payload`. */

@@ -1,3 +1,5 @@
+import type { LeaseLostError } from '../errors.ts'
+
 /** Who an event is about. */
 interface AboutExecution {
   /** Scope and key together, hashed by `hashKey`: they often name users or orders. */
@@ -34,7 +36,7 @@ export interface SettlementRetriedEvent extends AboutExecution {
 export interface LeaseLostEvent extends AboutExecution {
   readonly type: 'lease-lost'
   /** `silence`: no renewal got through; `taken`: the key is no longer its; `max-run`: `maxRunMs` is over. */
-  readonly reason: 'silence' | 'taken' | 'max-run'
+  readonly reason: LeaseLostError['reason']
 }
 
 /** `sluice:idempotency`: a claim that failed uncertainly was undone, or could not be (`lost`). */

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
@@ -16,14 +17,15 @@ export interface RequestDescription {
 
 /**
  * One text for all requests that ask for the same: method, path, query by name, content type, and the body by its
- * content. Throws a RangeError for JSON that is nested too deeply.
+ * content. Throws a RangeError for JSON that is nested too deeply. A promise only where files have to be read.
  */
-export async function fingerprintOf(request: RequestDescription): Promise<string> {
+export function fingerprintOf(request: RequestDescription): string | Promise<string> {
   const { method, contentType, content } = request
   const [path, query] = splitUrl(request.url)
   const type = mediaType(contentType)
-  const body = await bodyText(content, contentType)
-  return JSON.stringify([method, path, sortPairs(query), type, body])
+  const whole = (body: string) => JSON.stringify([method, path, sortPairs(query), type, body])
+  const body = bodyText(content, type, contentType)
+  return typeof body === 'string' ? whole(body) : body.then(whole)
 }
 
 /** The same where the application says what the content is: only method and path are added. */
@@ -36,6 +38,7 @@ export function fingerprintWith(
 
 /** Without the origin, which a request through a proxy may have. */
 function splitUrl(url: string): [path: string, query: string] {
+  if (url.startsWith('/') && !url.includes('?')) return [url, '']
   const [, path = '', query = ''] =
     /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*)?([^?]*)\??(.*)$/is.exec(url) ?? []
   return [path, query]
@@ -43,6 +46,7 @@ function splitUrl(url: string): [path: string, query: string] {
 
 /** Sorted by name; the sort is stable, so values of one name stay in order. */
 function sortPairs(pairs: string): string {
+  if (!pairs.includes('&')) return pairs
   const named = pairs.split('&').filter((pair) => pair !== '')
   return named
     .map((pair) => ({ pair, name: pair.split('=', 1)[0] ?? '' }))
@@ -53,6 +57,7 @@ function sortPairs(pairs: string): string {
 
 /** Case does not matter, nor the order of parameters; a boundary is chosen anew by each attempt. */
 function mediaType(contentType: string): string {
+  if (/^[a-z]+\/[a-z0-9.+-]+$/.test(contentType)) return contentType
   const [essence = '', ...parameters] = contentType.split(';').map((part) => part.trim())
   const kept = parameters
     .map((parameter) => parameter.toLowerCase().replaceAll('"', ''))
@@ -60,19 +65,29 @@ function mediaType(contentType: string): string {
   return [essence.toLowerCase(), ...kept.sort()].join(';')
 }
 
-async function bodyText(content: KnownContent, contentType: string): Promise<string> {
+function bodyText(
+  content: KnownContent,
+  type: string,
+  contentType: string,
+): string | Promise<string> {
   if (content.kind === 'none') return ''
-  if (content.kind === 'bytes') return bytesText(content.bytes, contentType)
-  const fields = `parsed:${canonicalJson(content.value ?? {})}`
-  if (content.files.length === 0) return fields
-  const files = await Promise.all(content.files.map(describeFile))
-  return `${fields}:${JSON.stringify(sortByName(files))}`
+  if (content.kind === 'bytes') return bytesText(content.bytes, type, contentType)
+  const { value = {}, files } = content
+  const fields = `parsed:${canonicalJson(value)}`
+  return files.length === 0 ? fields : withFiles(fields, files)
 }
 
-function bytesText(bytes: string | Uint8Array, contentType: string): string {
-  const type = mediaType(contentType).split(';', 1)[0] ?? ''
-  if (/^application\/(.+\+)?json$/.test(type)) return canonicalOr(bytes)
-  if (type === 'application/x-www-form-urlencoded') return `form:${sortPairs(textOf(bytes))}`
+async function withFiles(fields: string, files: readonly UploadedFile[]): Promise<string> {
+  const described = await Promise.all(files.map(describeFile))
+  return `${fields}:${JSON.stringify(sortByName(described))}`
+}
+
+function bytesText(bytes: string | Uint8Array, mediaType: string, contentType: string): string {
+  const type = mediaType.split(';', 1)[0] ?? ''
+  const text = textOf(bytes)
+  if (text !== undefined && /^application\/(.+\+)?json$/.test(type)) return canonicalOr(text)
+  if (text !== undefined && type === 'application/x-www-form-urlencoded')
+    return `form:${sortPairs(text)}`
   if (type === 'multipart/form-data') {
     const parts = parseMultipart(Buffer.from(bytes), contentType)
     if (parts)
@@ -86,14 +101,14 @@ function bytesText(bytes: string | Uint8Array, contentType: string): string {
 }
 
 /** What is no JSON, or no parser would take, counts byte by byte. */
-function canonicalOr(bytes: string | Uint8Array): string {
+function canonicalOr(text: string): string {
   try {
-    const text = canonicalJsonText(textOf(bytes))
-    if (text !== undefined) return `json:${text}`
+    const canonical = canonicalJsonText(text)
+    if (canonical !== undefined) return `json:${canonical}`
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
   }
-  return `bytes:${digest(bytes)}`
+  return `bytes:${digest(text)}`
 }
 
 type Described = readonly [name: string, filename: string | null, type: string, digest: string]
@@ -122,8 +137,10 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-function textOf(bytes: string | Uint8Array): string {
-  return typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString()
+/** Undefined for what is no UTF-8: its other bytes would all become the same character. */
+function textOf(bytes: string | Uint8Array): string | undefined {
+  if (typeof bytes === 'string') return bytes
+  return isUtf8(bytes) ? Buffer.from(bytes).toString() : undefined
 }
 
 function digest(bytes: string | Uint8Array): string {

@@ -1,5 +1,5 @@
-import { BoundedRecords } from './bounded-records.ts'
-import type { Expiring } from './expiry-heap.ts'
+import { BoundedRecords } from '../bounded-records.ts'
+import type { Expiring } from '../expiry-heap.ts'
 import type { IdempotencyRecord } from './record.ts'
 import type {
   Claim,
@@ -46,7 +46,8 @@ export class MemoryIdempotencyStore implements IdempotencyStore {
     }
     const { owner, fingerprint, caller, leaseMs, resultTtlMs } = claim
     const lease = { leaseEnd: now + leaseMs, expiresAt: now + leaseMs + resultTtlMs }
-    const held = { id: idOf(subject), subject, owner, fingerprint, caller, ...granted, ...lease }
+    const about = { id: idOf(subject), subject, fingerprint, caller, resultTtlMs }
+    const held = { ...about, owner, ...granted, ...lease }
     this.#write({ ...held, state: 'claimed', since: now, position: 0, outcome: {} }, now)
     return { state: 'started', ...granted }
   }
@@ -60,7 +61,7 @@ export class MemoryIdempotencyStore implements IdempotencyStore {
     const entry = this.#read(subject, now)
     if (entry?.state !== 'claimed' || entry.owner !== owner) return false
     const lease = { leaseEnd: now + leaseMs, expiresAt: now + leaseMs + resultTtlMs }
-    this.#write({ ...entry, ...lease }, now)
+    this.#write({ ...entry, ...lease, resultTtlMs }, now)
     return true
   }
 
@@ -76,7 +77,7 @@ export class MemoryIdempotencyStore implements IdempotencyStore {
     if (owner === undefined ? entry.state !== 'unknown' : entry.owner !== owner) return 'refused'
     if (entry.state === 'completed' || entry.state === 'tombstone')
       return entry.state === settlement.state ? 'settled' : 'refused'
-    this.#change(entry, owner, settlement, now, now + resultTtlMs)
+    this.#change({ ...entry, ...ownLifetime(owner, resultTtlMs) }, owner, settlement, now)
     return entry.state === 'unknown' ? 'settled-late' : 'settled'
   }
 
@@ -112,20 +113,15 @@ export class MemoryIdempotencyStore implements IdempotencyStore {
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MS).unref()
   }
 
-  #change(
-    entry: Entry,
-    owner: string | undefined,
-    settlement: Settlement,
-    now: number,
-    expiresAt: number,
-  ): void {
-    const { id } = entry
+  #change(entry: Entry, owner: string | undefined, settlement: Settlement, now: number): void {
+    const { id, resultTtlMs } = entry
     const { state, ...outcome } = settlement
     if (state === 'absent') {
       this.#records.delete(id)
       this.#wakeups.wakeOne(id)
     } else {
       const since = entry.state === state ? entry.since : now
+      const expiresAt = now + resultTtlMs
       const settled = { ...entry, state, since, owner, leaseEnd: 0, expiresAt }
       this.#write({ ...settled, outcome: keep(outcome) }, now)
       this.#wakeups.wakeAll(id)
@@ -154,10 +150,17 @@ interface Entry extends Expiring {
   readonly fence: number
   readonly since: number
   readonly leaseEnd: number
+  /** As its owner wants it, for the operator who confirms it. */
+  readonly resultTtlMs: number
   readonly owner: string | undefined
   readonly fingerprint: string
   readonly caller: string
   readonly outcome: Outcome
+}
+
+/** An operator confirms for as long as the record's owner wanted. */
+function ownLifetime(owner: string | undefined, resultTtlMs: number) {
+  return owner === undefined ? {} : { resultTtlMs }
 }
 
 /** A claim whose lease is over is unknown since then. */

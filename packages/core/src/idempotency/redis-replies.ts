@@ -2,20 +2,19 @@ import { decodeResponse, decodeTombstone } from './codec.ts'
 import type { IdempotencyRecord } from './record.ts'
 import type { ClaimReply, SettleReply, Subject } from './store.ts'
 
-/** The reply of lua/idempotency/claim.lua. */
+/** The reply of lua/idempotency/claim.lua for one record. */
 export function decodeClaim(reply: unknown): ClaimReply {
   if (Buffer.isBuffer(reply)) return { state: 'replay', response: decodeResponse(reply) }
-  const [word, first, second] = reply as [Buffer, number & Buffer, number]
-  const state = word.toString()
+  const [first, second, third] = reply as [Buffer | number, number & Buffer, number]
+  if (typeof first === 'number') return { state: 'started', fence: first, attempt: second }
+  const state = first.toString()
   switch (state) {
-    case 'started':
-      return { state, fence: first, attempt: second }
     case 'tombstone':
-      return { state, tombstone: decodeTombstone(first) }
+      return { state, tombstone: decodeTombstone(second) }
     case 'in-progress':
-      return { state, runningMs: first, leaseLeftMs: second }
+      return { state, runningMs: second, leaseLeftMs: third }
     case 'unknown':
-      return { state, since: new Date(first) }
+      return { state, since: new Date(second) }
     case 'mismatch':
     case 'stranger':
     case 'withdrawn':
@@ -25,7 +24,7 @@ export function decodeClaim(reply: unknown): ClaimReply {
   }
 }
 
-/** The reply of lua/idempotency/settle.lua. */
+/** The reply of lua/idempotency/settle.lua for one record. */
 export function decodeSettle(reply: unknown): SettleReply {
   const outcome = (['refused', 'settled', 'settled-late'] as const)[Number(reply)]
   if (!outcome) throw new TypeError('expected 0, 1 or 2')

@@ -1,13 +1,14 @@
-import { idempotencyScripts, type Script } from '../generated/lua.ts'
+import { idempotencyScripts } from '../generated/lua.ts'
 import type { RedisPort } from '../redis/client.ts'
-import { keyPart } from '../redis/keys.ts'
 import type { Messages } from '../redis/messages.ts'
-import { isReplyError, runScriptOnBytes } from '../redis/script-runner.ts'
-import { SLOTS, slotOf, slotTag } from '../redis/slots.ts'
+import { runScriptOnBytes } from '../redis/script-runner.ts'
+import { SLOTS } from '../redis/slots.ts'
 import { encodeResponse, encodeTombstone } from './codec.ts'
 import { News } from './news.ts'
 import type { IdempotencyRecord } from './record.ts'
+import { member, RedisNames, subjectOf } from './redis-names.ts'
 import { decodeClaim, decodeRecord, decodeSettle } from './redis-replies.ts'
+import { RedisSteps } from './redis-steps.ts'
 import type {
   Claim,
   ClaimReply,
@@ -32,45 +33,53 @@ import type { Watch } from './wakeups.ts'
 export class RedisIdempotencyStore implements IdempotencyStore {
   readonly remote = true
   readonly #redis: RedisPort
-  readonly #prefix: string
+  readonly #names: RedisNames
+  readonly #steps: RedisSteps
   readonly #news: News
-  /** One hash slot a script: a cluster, or what turned out to be one behind a proxy. */
-  #oneSlot: boolean
 
   constructor(redis: RedisPort, messages: Messages, prefix: string) {
     this.#redis = redis
-    this.#prefix = `${prefix}:idempotency:`
+    this.#names = new RedisNames(prefix)
+    this.#steps = new RedisSteps(redis, this.#names)
     this.#news = new News(messages)
-    this.#oneSlot = redis.cluster
   }
 
-  async claim(subject: Subject, claim: Claim): Promise<ClaimReply> {
+  claim(subject: Subject, claim: Claim): Promise<ClaimReply> {
     const { owner, fingerprint, caller, rerun, willWait } = claim
-    const flags = `${rerun ? 'r' : ''}${willWait ? 'w' : ''}`
-    const args = [owner, fingerprint + caller, ...lease(claim), flags, member(subject)]
-    return decodeClaim(await this.#run(idempotencyScripts.claim, subject, args))
+    const flags = (rerun ? 'r' : '-') + (willWait ? 'w' : '-')
+    const request = owner + fingerprint + caller + flags + member(subject)
+    return new Promise((resolve, failed) => {
+      const answered = (reply: unknown) => resolve(decodeClaim(reply))
+      const key = this.#names.record(subject)
+      this.#steps.claim(claim, { key, args: [request], answered, failed })
+    })
   }
 
   async renew(subject: Subject, owner: string, lifetimes: Lifetimes): Promise<boolean> {
-    const args = [owner, ...lease(lifetimes), member(subject)]
-    return (await this.#run(idempotencyScripts.renew, subject, args)) === 1
+    const { leaseMs, resultTtlMs } = lifetimes
+    const args = [owner, String(leaseMs), String(leaseMs + resultTtlMs), member(subject)]
+    const record = this.#names.record(subject)
+    return (await this.#steps.run(idempotencyScripts.renew, record, args)) === 1
   }
 
-  async settle(
+  settle(
     subject: Subject,
     owner: string | undefined,
     settlement: Settlement,
-    { leaseMs, resultTtlMs }: Lifetimes,
+    lifetimes: Lifetimes,
   ): Promise<SettleReply> {
-    const ttlMs = settlement.state === 'absent' ? leaseMs : resultTtlMs
-    const news = [this.#recordKey(subject), this.#redis.cluster ? '1' : '0']
-    const change = [letters[settlement.state], String(ttlMs), payload(settlement)]
-    const args = [owner ?? '', ...change, ...news, member(subject)]
-    return decodeSettle(await this.#run(idempotencyScripts.settle, subject, args))
+    const change = (owner ?? OPERATOR) + letters[settlement.state] + member(subject)
+    const result = payload(settlement)
+    return new Promise((resolve, failed) => {
+      const answered = (reply: unknown) => resolve(decodeSettle(reply))
+      const key = this.#names.record(subject)
+      const step = { key, args: [change, result], answered, failed }
+      this.#steps.settle(lifetimes, step, result.length > LONG)
+    })
   }
 
   async read(subject: Subject): Promise<IdempotencyRecord | undefined> {
-    const key = this.#recordKey(subject)
+    const key = this.#names.record(subject)
     return decodeRecord(
       subject,
       await runScriptOnBytes(this.#redis, idempotencyScripts.read, [key], []),
@@ -78,64 +87,58 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   }
 
   async unknown(from: number): Promise<UnknownPage> {
-    const last = this.#oneSlot ? Math.min(from + SLOTS_A_PAGE, SLOTS) : 0
-    const indexes = this.#oneSlot
-      ? Array.from({ length: last - from }, (_, offset) => this.#slotIndex(from + offset))
-      : [this.#index]
-    const subjects = (await Promise.all(indexes.map((index) => this.#listed(index)))).flat()
-    const records = await Promise.all(subjects.map((subject) => this.read(subject)))
+    const { oneSlot } = this.#steps
+    const { members, next } = await (oneSlot
+      ? this.#slots(from)
+      : this.#scan(this.#names.index, from))
+    const records = await Promise.all([...members].map((name) => this.read(subjectOf(name))))
     const unknown = records.filter((record) => record !== undefined && record.state === 'unknown')
     const page = unknown as readonly IdempotencyRecord[]
-    return this.#oneSlot && last < SLOTS ? { records: page, next: last } : { records: page }
+    return next === 0 ? { records: page } : { records: page, next }
   }
 
   watch(subject: Subject): Watch {
-    return this.#news.watch(this.#recordKey(subject))
+    return this.#news.watch(this.#names.record(subject))
   }
 
-  async #run(
-    script: Script,
-    subject: Subject,
-    args: readonly (string | Buffer)[],
-  ): Promise<unknown> {
-    const key = this.#recordKey(subject)
-    const index = this.#oneSlot ? this.#slotIndex(slotOf(key)) : this.#index
-    try {
-      return await runScriptOnBytes(this.#redis, script, [key, index], args)
-    } catch (error) {
-      // Nothing ran: a server that takes no keys of different slots looked at them first.
-      if (this.#oneSlot || !isReplyError(error, 'CROSSSLOT')) throw error
-      this.#oneSlot = true
-      return this.#run(script, subject, args)
-    }
-  }
-
-  async #listed(index: string): Promise<readonly Subject[]> {
+  /** The whole indexes of some slots: each is short. */
+  async #slots(from: number): Promise<Listed> {
+    const next = Math.min(from + SLOTS_A_PAGE, SLOTS)
     const members = new Set<string>()
-    let cursor = '0'
-    do {
-      const reply = await this.#redis.send(index, ['ZSCAN', index, cursor, 'COUNT', '200'])
-      const [next, flat] = reply as [string, string[]]
-      for (let at = 0; at < flat.length; at += 2) members.add(flat[at] as string)
-      cursor = String(next)
-    } while (cursor !== '0')
-    return [...members].map(subjectOf)
+    const collect = async (index: string): Promise<void> => {
+      for (let cursor = 0; ; ) {
+        const part = await this.#scan(index, cursor)
+        for (const member of part.members) members.add(member)
+        cursor = part.next
+        if (cursor === 0) return
+      }
+    }
+    const slots = Array.from({ length: next - from }, (_, offset) => from + offset)
+    await Promise.all(slots.map((slot) => collect(this.#names.indexOf(slot))))
+    return { members, next: next === SLOTS ? 0 : next }
   }
 
-  #recordKey({ scope, key }: Subject): string {
-    return `${this.#prefix}{${scope === '' ? '' : keyPart(scope)}:${keyPart(key)}}`
-  }
-
-  get #index(): string {
-    return `${this.#prefix}open`
-  }
-
-  #slotIndex(slot: number): string {
-    return `${this.#prefix}open:{${slotTag(slot)}}`
+  async #scan(index: string, cursor: number): Promise<Listed> {
+    const command = ['ZSCAN', index, String(cursor), 'COUNT', '200'] as const
+    const [next, flat] = (await this.#redis.send(index, command)) as [string, string[]]
+    return { members: new Set(flat.filter((_, at) => at % 2 === 0)), next: Number(next) }
   }
 }
 
-const SLOTS_A_PAGE = 256
+/** Names in an index, and where to go on; 0 is the end. */
+interface Listed {
+  readonly members: ReadonlySet<string>
+  readonly next: number
+}
+
+/** So that the answers to one page come within a deadline. */
+const SLOTS_A_PAGE = 64
+
+/** No token of a claim. See lua/idempotency/settle.lua. */
+const OPERATOR = '-'.repeat(22)
+
+/** Longer results, in characters or bytes, travel alone. */
+const LONG = 16_384
 
 const letters: { readonly [State in Settlement['state']]: string } = {
   completed: 'D',
@@ -147,19 +150,4 @@ const letters: { readonly [State in Settlement['state']]: string } = {
 function payload(settlement: Settlement): string | Buffer {
   if (settlement.state === 'completed') return encodeResponse(settlement.response)
   return settlement.state === 'tombstone' ? encodeTombstone(settlement.tombstone) : ''
-}
-
-/** leaseMs, and ttlMs of a claim's record: unknown from the lease's end on, it is remembered like a result. */
-function lease({ leaseMs, resultTtlMs }: Lifetimes): readonly string[] {
-  return [String(leaseMs), String(leaseMs + resultTtlMs)]
-}
-
-/** What the index calls a record: the record's key may hold but hashes of them. */
-function member({ scope, key }: Subject): string {
-  return JSON.stringify([scope, key])
-}
-
-function subjectOf(name: string): Subject {
-  const [scope, key] = JSON.parse(name) as [string, string]
-  return { scope, key }
 }

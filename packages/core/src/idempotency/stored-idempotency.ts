@@ -2,8 +2,9 @@ import { ConfigurationError } from '../errors.ts'
 import { duration } from '../options.ts'
 import { GuardedPort } from '../resilience/guarded-port.ts'
 import type { Store } from '../store.ts'
-import { digestCaller, digestFingerprint, newOwner } from './digest.ts'
-import { StoredExecution } from './execution.ts'
+import { newToken } from '../token.ts'
+import { digestCaller, digestFingerprint } from './digest.ts'
+import { hashSubject, StoredExecution } from './execution.ts'
 import type { Begun, Idempotency, IdempotencyOptions, IdempotencyRequest } from './idempotency.ts'
 import type { IdempotencyRecord, StoredResponse } from './record.ts'
 import { checkResponse } from './response-check.ts'
@@ -43,9 +44,11 @@ export class StoredIdempotency implements Idempotency {
     signal?.throwIfAborted()
     const untilMs = performance.now() + waitMs
     const subject = { scope, key }
-    const claim = {
-      ...this.#lifetimes,
-      owner: newOwner(),
+    const { leaseMs, resultTtlMs } = this.#lifetimes
+    const claim: Claim = {
+      leaseMs,
+      resultTtlMs,
+      owner: newToken(),
       fingerprint: digestFingerprint(fingerprint),
       caller: digestCaller(caller),
       rerun: this.#rerun,
@@ -85,11 +88,17 @@ export class StoredIdempotency implements Idempotency {
   }
 
   async *unknown(): AsyncGenerator<IdempotencyRecord, void, undefined> {
+    // What moves while it is listed may come twice.
+    const told = new Set<string>()
     let from: number | undefined = 0
     while (from !== undefined) {
       const start: number = from
       const page = await this.#store.ask('unknown', (store) => store.unknown(start))
-      yield* page.records
+      for (const record of page.records) {
+        const id = hashSubject(record)
+        if (!told.has(id)) yield record
+        told.add(id)
+      }
       from = page.next
     }
   }
@@ -141,8 +150,13 @@ function noTransactions(given: boolean): ConfigurationError {
 }
 
 /** Checked before anything is sent, so that a wrong call claims nothing. */
-function checkRequest({ key, scope, fingerprint, caller, waitMs = 0 }: IdempotencyRequest): void {
+function checkRequest(request: IdempotencyRequest): void {
+  const { key, scope, fingerprint, caller, waitMs = 0 } = Object(request) as IdempotencyRequest
   checkSubject('begin', key, scope ?? '')
+  // A `scope` that is misspelt would let the keys of different customers meet.
+  for (const name in request)
+    if (!requestNames.has(name))
+      throw new ConfigurationError('begin', name, Reflect.get(request, name), NO_SUCH)
   if (typeof fingerprint !== 'string' && !(fingerprint instanceof Uint8Array))
     throw new ConfigurationError('begin', 'fingerprint', fingerprint, 'a string or a Uint8Array')
   if (caller !== undefined && typeof caller !== 'string')
@@ -157,3 +171,14 @@ function checkSubject(owner: string, key: unknown, scope: unknown): void {
 }
 
 const wait = duration(0)
+
+const requestNames: ReadonlySet<string> = new Set<keyof IdempotencyRequest>([
+  'key',
+  'scope',
+  'fingerprint',
+  'caller',
+  'waitMs',
+  'signal',
+])
+
+const NO_SUCH = `absent, since there is no such argument (known are ${[...requestNames].join(', ')})`

@@ -28,13 +28,25 @@ export async function waitForNews<Reply>(
       const leftMs = untilMs - performance.now()
       const heard = await firstOf(news, Math.min(ASK_AGAIN_MS, leftMs), signal)
       if (!heard && leftMs < ASK_AGAIN_MS) return reply
-      reply = await ask()
+      reply = await ask().catch(failedWhileWaiting)
       if (isOver(reply)) return reply
       news = watch.changed()
     }
   } finally {
     watch.close()
   }
+}
+
+/** Whether a call failed of one who had been told before that somebody else is at it: who knows that must not run it. */
+export function isOfWaiting(error: Error): boolean {
+  return ofWaiting.has(error)
+}
+
+const ofWaiting = new WeakSet<Error>()
+
+function failedWhileWaiting(error: unknown): never {
+  if (error instanceof Error) ofWaiting.add(error)
+  throw error
 }
 
 /** True with the news, false when the time is over first. The timer keeps the process alive, as one who waits expects. */

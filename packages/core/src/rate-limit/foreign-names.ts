@@ -35,9 +35,6 @@ export const policyHints: Hints = {
   algorithm: 'a policy goes into `policy`: { policy: fixedWindow({ … }) }',
 }
 
-const notCalled =
-  'it got a request instead of options: write app.use(rateLimit()), not app.use(rateLimit)'
-
 /** For `rateLimit()`. */
 export const middlewareHints: Hints = {
   ...policyHints,
@@ -55,7 +52,4 @@ export const middlewareHints: Hints = {
   throw: 'answer in your own way with `onLimited`',
   db: 'it is called `store`: redisStore(client)',
   driver: 'the store decides: memoryStore() or redisStore(client)',
-  // The first property of a request of Express, and of a context of Koa.
-  _events: notCalled,
-  request: notCalled,
 }

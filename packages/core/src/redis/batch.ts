@@ -1,20 +1,27 @@
 /**
  * Gathers what is asked in one turn of the event loop, group by group, so that it travels together: a
  * server spends more on reading a request than on answering it. Bounded, because a long batch makes its
- * first caller wait for its last. While nothing is under way there is nothing to gain by waiting: what is asked then
- * leaves at the end of its own tick.
+ * first caller wait for its last. While nothing is under way a single caller has nothing to gain by waiting: what is asked
+ * then leaves at the end of its own tick, unless the batch `waitsForTurn`, as one should whose callers are mostly
+ * requests: several are read in a turn.
  */
 export class Batch<Group extends object, Item> {
   readonly #max: number
   readonly #send: (group: Group, items: readonly Item[]) => Promise<void>
+  readonly #waitsForTurn: boolean
   #gathered = new Map<Group, Item[]>()
   #underWay = 0
   #scheduled = false
 
   /** `send` never rejects. */
-  constructor(max: number, send: (group: Group, items: readonly Item[]) => Promise<void>) {
+  constructor(
+    max: number,
+    send: (group: Group, items: readonly Item[]) => Promise<void>,
+    { waitsForTurn = false }: { readonly waitsForTurn?: boolean } = {},
+  ) {
     this.#max = max
     this.#send = send
+    this.#waitsForTurn = waitsForTurn
   }
 
   add(group: Group, item: Item): void {
@@ -29,7 +36,7 @@ export class Batch<Group extends object, Item> {
 
   #schedule(): void {
     this.#scheduled = true
-    if (this.#underWay === 0) process.nextTick(this.#flush)
+    if (this.#underWay === 0 && !this.#waitsForTurn) process.nextTick(this.#flush)
     else setImmediate(this.#flush)
   }
 

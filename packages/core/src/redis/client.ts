@@ -17,6 +17,8 @@ import {
 export interface RedisPort {
   /** Keys of different hash slots must not meet in one command. */
   readonly cluster: boolean
+  /** Commands sent one after the other go over one connection, as long as it lasts. */
+  readonly oneConnection: boolean
   send(key: string, command: readonly [string, ...string[]]): Promise<unknown>
   /** The same for bytes: arguments may be Buffers, and every text in the reply comes as one. */
   sendBytes(key: string, command: readonly [string, ...(string | Buffer)[]]): Promise<unknown>
@@ -72,6 +74,7 @@ function ioredisPort(client: IoredisLike): RedisPort {
   const cluster = client.isCluster === true
   return {
     cluster,
+    oneConnection: !cluster,
     send: (_key, command) => client.call(...command),
     sendBytes: (_key, command) =>
       client.callBuffer?.(...command) ??
@@ -91,6 +94,7 @@ function nodeRedisPort(client: NodeRedisLike): RedisPort {
     cluster ? [key, false] : sentinel ? [false] : []
   return {
     cluster,
+    oneConnection: !cluster && !has(client, 'execute'), // a pool has that
     send: (key, command) => client.sendCommand(...place(key), command),
     sendBytes: (key, command) => client.sendCommand(...place(key), command, AS_BYTES),
     onConnected: connections(client),

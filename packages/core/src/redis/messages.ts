@@ -15,6 +15,7 @@ export interface Listening {
 export class Messages {
   readonly #redis: RedisPort
   readonly #channels = new Map<string, Channel>()
+  readonly #leaving = new Map<string, Promise<unknown>>()
   #subscriber: Subscriber | undefined
   #closed = false
 
@@ -43,26 +44,44 @@ export class Messages {
   }
 
   #subscribe(name: string): Channel {
-    const channel = { ready: this.#open(name).catch(() => {}), listeners: new Set<Listener>() }
+    const ready = Promise.resolve().then(() => this.#open(name, channel))
+    const channel: Channel = { ready, listeners: new Set() }
     this.#channels.set(name, channel)
     return channel
   }
 
-  async #open(channel: string): Promise<void> {
-    if (this.#closed) return
-    this.#subscriber ??= this.#redis.openSubscriber((name, message) => this.#tell(name, message))
-    await this.#subscriber?.subscribe(channel)
+  /** Never rejects. Some listen for as long as the store is there, and would be deaf for ever. */
+  async #open(name: string, channel: Channel, pauseMs = FIRST_PAUSE_MS): Promise<void> {
+    // Clients mix up what they subscribe to again before they have left it.
+    await this.#leaving.get(name)
+    if (this.#closed || this.#channels.get(name) !== channel) return
+    try {
+      this.#subscriber ??= this.#redis.openSubscriber((from, message) => this.#tell(from, message))
+      await this.#subscriber?.subscribe(name)
+    } catch {
+      const nextPauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)
+      setTimeout(() => this.#open(name, channel, nextPauseMs), pauseMs).unref()
+    }
   }
 
-  #unsubscribe(channel: string): void {
-    this.#channels.delete(channel)
-    this.#subscriber?.unsubscribe(channel).catch(() => {})
+  #unsubscribe(name: string): void {
+    this.#channels.delete(name)
+    const left = this.#subscriber?.unsubscribe(name).catch(() => {})
+    if (!left) return
+    const leaving = left.then(() => {
+      if (this.#leaving.get(name) === leaving) this.#leaving.delete(name)
+    })
+    this.#leaving.set(name, leaving)
   }
 
   #tell(channel: string, message: string): void {
     for (const listener of this.#channels.get(channel)?.listeners ?? []) listener(message)
   }
 }
+
+const FIRST_PAUSE_MS = 500
+/** Whoever may not listen at all, by an ACL, asks little in vain. */
+const LONGEST_PAUSE_MS = 30_000
 
 type Listener = (message: string) => void
 

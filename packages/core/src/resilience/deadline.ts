@@ -38,6 +38,9 @@ export class Deadlines {
     else this.#oldest = pending.later
     if (pending.later) pending.later.earlier = pending.earlier
     else this.#newest = pending.earlier
+    // One that has grown old would keep the younger ones, and all that they hold, from being collected.
+    pending.earlier = undefined
+    pending.later = undefined
     if (!this.#oldest) this.#timer?.unref()
   }
 

@@ -1,13 +1,14 @@
-import { StoreUnavailableError } from '../errors.ts'
+import { ConfigurationError, StoreUnavailableError } from '../errors.ts'
 import { emit } from '../events.ts'
-import { OneListener } from '../one-listener.ts'
+import { aborts } from './aborts.ts'
 import { attempt } from './attempt.ts'
 import type { CircuitBreaker } from './circuit-breaker.ts'
 import { Deadlines, type Pending } from './deadline.ts'
 
 /**
  * The only way to a remote store: with a deadline, through the circuit, never repeated. What it rejects
- * with is a {@link StoreUnavailableError} (the call may have happened), or the caller's abort reason.
+ * with is a {@link StoreUnavailableError} (the call may have happened), the caller's abort reason, or the store's
+ * {@link ConfigurationError} (it cannot be asked).
  */
 export class StoreGuard {
   readonly timeoutMs: number
@@ -56,7 +57,7 @@ class GuardedCall<T> implements Pending {
     this.#reject = reject
     this.#signal = signal
     guard.deadlines.start(this)
-    this.#stopListening = signal && aborts.add(signal, this.#aborted)
+    this.#stopListening = signal && aborts.add(signal, () => this.#abort())
   }
 
   readonly answered = (answer: T): void => {
@@ -67,7 +68,9 @@ class GuardedCall<T> implements Pending {
 
   readonly failed = (cause: unknown): void => {
     if (this.#isLate()) return
-    this.#fail(new StoreUnavailableError('failure', 'it reported an error', cause))
+    // What cannot be asked of this store says nothing of how it is.
+    if (cause instanceof ConfigurationError) this.#reject(cause)
+    else this.#fail(new StoreUnavailableError('failure', 'it reported an error', cause))
   }
 
   expire(): void {
@@ -76,7 +79,7 @@ class GuardedCall<T> implements Pending {
     this.#fail(new StoreUnavailableError('deadline', `no answer within ${timeoutMs} ms`))
   }
 
-  readonly #aborted = (): void => {
+  #abort(): void {
     if (!this.#isLate()) this.#reject(this.#signal?.reason)
   }
 
@@ -94,12 +97,6 @@ class GuardedCall<T> implements Pending {
     this.#reject(error)
   }
 }
-
-/** One signal may end many calls: that of a process that shuts down, say. */
-const aborts = new OneListener<AbortSignal>((signal, heard) => {
-  signal.addEventListener('abort', heard)
-  return () => signal.removeEventListener('abort', heard)
-})
 
 function circuitOpen(): StoreUnavailableError {
   return new StoreUnavailableError('circuit-open', 'its circuit is open after failures in a row')

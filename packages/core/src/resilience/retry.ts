@@ -5,8 +5,9 @@
 export async function retryUntil<T>(
   untilMs: number,
   attempt: () => Promise<T>,
+  longestPauseMs: number = LONGEST_PAUSE_MS,
 ): Promise<T | undefined> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
     // Those who failed together do not come back together.
     const waitMs = pauseMs * (0.5 + Math.random() / 2)
     if (performance.now() + waitMs >= untilMs) return undefined

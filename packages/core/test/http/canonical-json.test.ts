@@ -42,8 +42,34 @@ describe('canonicalJson', () => {
     expect(canonicalJsonText(a) === canonicalJsonText(b)).toBe(same)
   })
 
-  it('is undefined for text that is no JSON', () => {
-    expect(canonicalJsonText('{"a":')).toBeUndefined()
+  it.each(['{"a":', '01', '[-01]', '"a', '"a\\', '1 2', '+1', '.5', '1.', '0x10'])(
+    'I3: is undefined for text that is no JSON: %s',
+    (text) => {
+      expect(canonicalJsonText(text)).toBeUndefined()
+    },
+  )
+
+  it('I3: takes no longer than other text for one that was made to take long', () => {
+    const many = 500_000
+    expect(canonicalJsonText(`1${'0'.repeat(many)}1`)).toMatch(/^10+1e0$/)
+    expect(canonicalJsonText(`"${'\\"'.repeat(many)}`)).toBeUndefined()
+    expect(canonicalJsonText(`${'"a" '.repeat(many)}"`)).toBeUndefined()
+  })
+
+  it.each([
+    [Number.POSITIVE_INFINITY, null],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+    [new Map([['a', 1]]), new Map([['a', 2]])],
+    [new Set(['a']), new Set(['b'])],
+    [new URLSearchParams('a=1'), new URLSearchParams('a=2')],
+    [[undefined, 1], [1]],
+  ])('I3: values of a parser that JSON does not know are told apart: %s and %s', (a, b) => {
+    expect(canonicalJson([a])).not.toBe(canonicalJson([b]))
+  })
+
+  it('I3: refuses what shows nothing of its content', () => {
+    expect(() => canonicalJson({ file: new Blob(['a']) })).toThrow('`fingerprint`')
+    expect(canonicalJson(Object.create(null))).toBe('{}')
   })
 
   it('refuses what is nested too deeply, instead of overflowing', () => {

@@ -27,6 +27,11 @@ describe('decode', () => {
 
   it('is undefined for what it does not know, and for bytes that are no such coding', async () => {
     expect(await decode(Buffer.from('x'), ['unheard-of'])).toBeUndefined()
+    expect(await decode(Buffer.from('x'), ['constructor'])).toBeUndefined()
     expect(await decode(Buffer.from('x'), ['gzip'])).toBeUndefined()
+  })
+
+  it('I6: is undefined for a few bytes that stand for very many', async () => {
+    expect(await decode(gzipSync(Buffer.alloc(70_000_000)), ['gzip'])).toBeUndefined()
   })
 })

@@ -82,10 +82,11 @@ describe('readKey', () => {
   it('finds the field whatever its case, and says what is wrong with it', () => {
     expect(readKey(['idempotency-KEY', 'k'], 'Idempotency-Key')).toEqual({ state: 'key', key: 'k' })
     expect(readKey(['Other', 'k'], 'Idempotency-Key')).toEqual({ state: 'absent' })
-    expect(readKey(['X-Key', '""'], 'X-Key')).toMatchObject({
-      state: 'invalid',
-      detail: 'X-Key must not be empty',
-    })
+    for (const empty of ['""', '', ' '])
+      expect(readKey(['X-Key', empty], 'X-Key')).toMatchObject({
+        state: 'invalid',
+        detail: 'X-Key must not be empty',
+      })
   })
 })
 

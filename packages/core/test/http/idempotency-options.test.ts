@@ -1,3 +1,5 @@
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import {
   type IdempotencyGateOptions,
@@ -41,6 +43,12 @@ describe('options of idempotency()', () => {
 
   it('asks whether another name was meant', () => {
     expect(() => resolve({ lease: 1000 })).toThrow('did you mean `leaseMs`?')
+  })
+
+  it('says what is wrong when idempotency was mounted without being called', () => {
+    const request = new IncomingMessage(new Socket())
+    expect(() => resolve(request)).toThrow('write app.use(idempotency())')
+    expect(() => resolve({ request, response: {} })).toThrow('write app.use(idempotency())')
   })
 
   it('has defaults', () => {

@@ -81,6 +81,49 @@ describe('fingerprintOf', () => {
     expect(await areSame(form('one', '1\r\n--on'), form('two', '1\r\n--on'))).toBe(true)
   })
 
+  it('I3: multipart whose content looks like a delimiter, or whose names are no UTF-8, counts all of it', async () => {
+    const form = (boundary: string, name: string, content: string) => ({
+      contentType: `multipart/form-data; boundary=${boundary}`,
+      content: {
+        kind: 'bytes',
+        bytes: Buffer.from(
+          `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${content}\r\n--${boundary}--\r\n`,
+          'latin1',
+        ),
+      } as const,
+    })
+    const inner = (text: string) =>
+      `1\r\n--x${text}\r\nContent-Disposition: form-data; name="b"\r\n\r\n2`
+    expect(await areSame(form('x', 'a', inner('y')), form('x', 'a', inner('z')))).toBe(false)
+    expect(await areSame(form('x', 'a', inner('y')), form('x', 'a', inner('y')))).toBe(true)
+    expect(await areSame(form('x', 'a\xe8', '1'), form('x', 'a\xe9', '1'))).toBe(false)
+    expect(await areSame(form('x', 'a\xe8', '1'), form('y', 'a\xe8', '1'))).toBe(true)
+  })
+
+  it('I3: multipart takes no longer for a field that was made to take long', async () => {
+    const long = `--x\r\nContent-Disposition: form-data; name="a"\r\nContent-Type: a${' '.repeat(500_000)}b\r\n\r\n1\r\n--x--\r\n`
+    const contentType = 'multipart/form-data; boundary=x'
+    expect(await areSame({ contentType, ...bytes(long) }, { contentType, ...bytes(long) })).toBe(
+      true,
+    )
+  })
+
+  it.each(['application/json', 'application/x-www-form-urlencoded', 'text/plain'])(
+    'I3: %s that is no UTF-8 counts byte by byte',
+    async (contentType) => {
+      const body = (byte: number) => ({
+        contentType,
+        content: { kind: 'bytes', bytes: Buffer.from([0x22, byte, 0x22]) } as const,
+      })
+      expect(await areSame(body(0xe8), body(0xe9))).toBe(false)
+    },
+  )
+
+  it('I3: null is not the empty object', async () => {
+    const parsed = (value: unknown) => ({ content: { kind: 'parsed', value, files: [] } as const })
+    expect(await areSame(parsed(null), parsed({}))).toBe(false)
+  })
+
   it('I3: files of a parser count by their bytes, in memory or on disk', async () => {
     const path = join(await mkdtemp(join(tmpdir(), 'sluice-')), 'upload')
     await writeFile(path, 'content')

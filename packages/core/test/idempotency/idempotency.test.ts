@@ -89,6 +89,7 @@ describe('a key outside HTTP', () => {
       { caller: 1 },
       { waitMs: -1 },
       { waitMs: Number.NaN },
+      { scpoe: 'ann' },
     ]
     for (const wrong of wrongRequests)
       await expect(

@@ -1,7 +1,7 @@
 import { createIdempotency, memoryStore, StoreUnavailableError } from '@sluice/core'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { ExpiryHeap } from '../../src/idempotency/expiry-heap.ts'
+import { ExpiryHeap } from '../../src/expiry-heap.ts'
 
 const response = { status: 200, headers: [], body: 'done' }
 

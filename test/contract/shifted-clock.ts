@@ -1,6 +1,10 @@
 import type { RedisClient } from '@sluice/core'
 import type { Cluster, Redis } from 'ioredis'
-import { idempotencyScripts } from '../../packages/core/src/generated/lua.ts'
+import {
+  delayScripts,
+  idempotencyScripts,
+  lockScripts,
+} from '../../packages/core/src/generated/lua.ts'
 
 type Word = string | Buffer
 
@@ -9,7 +13,7 @@ export type Everywhere = (...words: string[]) => Promise<unknown[]>
 
 /**
  * A client for `redisStore` whose server seems to be in the future, so that hours pass in no time: scripts are sent with
- * a prologue that adds to `TIME`, and an advance takes what has passed from the TTL of every key under a prefix. Real
+ * a prologue that adds to `TIME`, and an advance takes what has passed from the TTL of every key under a prefix that has one. Real
  * time goes on below it, so a test counts in steps that make its own milliseconds not matter.
  */
 export class ShiftedClock {
@@ -34,7 +38,10 @@ export class ShiftedClock {
       pipeline: () => client.pipeline(),
       on: () => {},
       off: () => {},
-      call: (command: string, ...args: string[]) => client.call(command, ...args),
+      call: (command: string, ...args: string[]) => {
+        const [name, ...rest] = this.#shift([command, ...args])
+        return client.call(String(name), ...rest)
+      },
       callBuffer: (command: string, ...args: Word[]) => {
         const [name, ...rest] = this.#shift([command, ...args])
         return client.callBuffer(String(name), ...rest)
@@ -84,7 +91,11 @@ interface NodeRedisCluster {
   duplicate(): unknown
 }
 
-const sources = new Map(Object.values(idempotencyScripts).map(({ sha1, source }) => [sha1, source]))
+const sources = new Map(
+  [idempotencyScripts, lockScripts, delayScripts]
+    .flatMap(Object.values)
+    .map(({ sha1, source }) => [sha1, source]),
+)
 
 const PROLOGUE = `
 local server, offsetMs = redis, tonumber(table.remove(ARGV))
@@ -101,6 +112,7 @@ local redis = {
 
 const AGE = `
 for _, key in ipairs(redis.call('KEYS', ARGV[1])) do
-  redis.call('PEXPIRE', key, redis.call('PTTL', key) - ARGV[2])
+  local leftMs = redis.call('PTTL', key)
+  if leftMs >= 0 then redis.call('PEXPIRE', key, leftMs - ARGV[2]) end
 end
 `

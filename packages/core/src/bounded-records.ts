@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../errors.ts'
+import { StoreUnavailableError } from './errors.ts'
 import { type Expiring, ExpiryHeap } from './expiry-heap.ts'
 
 /**
