@@ -49,6 +49,7 @@ granted AS (
     since = excluded.since,
     lease_end = excluded.lease_end,
     expires_at = excluded.expires_at,
+    own_ttl = NULL,
     owner = excluded.owner,
     fingerprint = excluded.fingerprint,
     caller = excluded.caller,

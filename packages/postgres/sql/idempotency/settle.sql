@@ -1,6 +1,6 @@
 -- Ends a claim: completed, tombstone, unknown, or free again.
 -- $1 id; $2 subject; $3 token, or NULL for the operator, who settles what is unknown and nothing else;
--- $4 the new state; $5 its ttlMs; $6 payload
+-- $4 the new state; $5 its ttlMs, unless the operator confirms; $6 payload
 -- Row: reply ('settled', 'settled-late' or 'refused'); none after a race: ask again
 WITH asked AS MATERIALIZED (
   SELECT clock_timestamp() AS now
@@ -30,7 +30,12 @@ changed AS (
       ELSE least(r.lease_end, now)
     END,
     lease_end = NULL,
-    expires_at = now + $5::float8 * interval '1 millisecond',
+    -- The operator confirms a record for as long as its owner wanted.
+    expires_at = now + CASE
+      WHEN $3::text IS NULL AND $4::text <> 'free' THEN coalesce(r.own_ttl, r.expires_at - r.lease_end)
+      ELSE $5::float8 * interval '1 millisecond'
+    END,
+    own_ttl = CASE WHEN $4::text = 'unknown' THEN $5::float8 * interval '1 millisecond' END,
     owner = coalesce($3::text, repeat('-', 22)),
     payload = $6::bytea
   FROM asked, verdict
@@ -53,7 +58,7 @@ withdrawn AS (
   WHERE verdict = 'withdraw'
   ON CONFLICT (id) DO UPDATE SET
     state = 'free', since = excluded.since, lease_end = NULL, expires_at = excluded.expires_at,
-    owner = excluded.owner, payload = NULL
+    own_ttl = NULL, owner = excluded.owner, payload = NULL
   WHERE r.state = 'free' OR r.expires_at <= clock_timestamp()
   RETURNING r.id
 )

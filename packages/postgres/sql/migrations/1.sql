@@ -9,6 +9,8 @@ CREATE TABLE sluice.records (
   since timestamptz NOT NULL,        -- when the state began
   lease_end timestamptz,             -- claimed only; a claim whose lease is over is read as unknown since then
   expires_at timestamptz NOT NULL,   -- a row past it counts for nothing, and is removed by cleanup
+  own_ttl interval,                  -- unknown only: how long its owner wanted the result kept, for the operator who
+                                     -- confirms it; of a claim, that is the time from lease_end to expires_at
   owner text NOT NULL,               -- token of the claim; dashes when the operator settled it
   fingerprint text NOT NULL,
   caller text NOT NULL,
