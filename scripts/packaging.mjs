@@ -23,6 +23,12 @@ const { devDependencies: versions } = JSON.parse(readFileSync(join(ROOT, 'packag
 const PROJECTS = [
   { name: 'express', uses: ['express', '@types/express'], servers: ['express.mjs', 'express.cjs'] },
   { name: 'koa', uses: ['koa', '@types/koa'], servers: ['koa.mjs'] },
+  {
+    name: 'postgres',
+    uses: ['pg', '@types/pg', '@electric-sql/pglite'],
+    servers: [],
+    program: { file: 'postgres.mjs', prints: 'replay 0 true' },
+  },
 ]
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-packaging-'))
@@ -49,6 +55,7 @@ function build(packages) {
     for (const output of ['dist', '.tsbuildinfo'])
       rmSync(join(path, output), { recursive: true, force: true })
   run(process.execPath, [join(ROOT, 'scripts/build-lua.mjs'), '--check'])
+  run(process.execPath, [join(ROOT, 'scripts/build-sql.mjs'), '--check'])
   run(join(BIN, 'tsc'), ['-b', ...packages])
 }
 
@@ -73,7 +80,7 @@ function inspect(tarball) {
   console.log(`packaging: ${tarball.replace(/^.*\//, '')} is fit to publish`)
 }
 
-async function tryOut({ name, uses, servers }, tarballs) {
+async function tryOut({ name, uses, servers, program }, tarballs) {
   const project = join(folder, name)
   mkdirSync(project)
   const wanted = tarballs.filter((tarball) => new RegExp(`sluice-(core|${name})-\\d`).test(tarball))
@@ -81,11 +88,15 @@ async function tryOut({ name, uses, servers }, tarballs) {
   writeFileSync(join(project, 'package.json'), '{ "private": true }')
   run('npm', ['install', '--no-audit', '--no-fund', ...wanted, ...registry], project)
 
-  for (const file of [...servers, `${name}.ts`])
-    cpSync(join(ROOT, 'scripts/packaging', file), join(project, file))
+  const files = [...servers, ...(program ? [program.file] : []), `${name}.ts`]
+  for (const file of files) cpSync(join(ROOT, 'scripts/packaging', file), join(project, file))
   const strict = ['--strict', '--noEmit', '--module', 'nodenext', '--types', 'node']
   run(join(BIN, 'tsc'), [...strict, `${name}.ts`], project)
   for (const server of servers) await serve(project, server)
+  if (!program) return
+  const printed = run(process.execPath, [program.file], project).trim()
+  expect(printed === program.prints, `${program.file} printed ${printed}`)
+  console.log(`packaging: ${program.file} runs`)
 }
 
 async function serve(project, file) {

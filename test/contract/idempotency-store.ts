@@ -10,7 +10,7 @@ import type { RedisPlace } from './redis-places.ts'
 export function idempotencyStoreContract(name: string, open: () => Promise<Place>): void {
   describe(`idempotency records: ${name}`, () => {
     const at = new KeyUnderTest()
-    beforeAll(async () => at.open(await open()))
+    beforeAll(async () => at.open(await open()), OPEN_MS)
     afterAll(() => at.close())
     beforeEach(() => at.renew())
     claimTests(at)
@@ -18,6 +18,9 @@ export function idempotencyStoreContract(name: string, open: () => Promise<Place
     unknownTests(at)
   })
 }
+
+/** An embedded database sets itself up anew in each process: seconds of computing. */
+const OPEN_MS = 120_000
 
 /** The memory store under a clock of the test's. */
 export async function memoryPlace(): Promise<Place> {

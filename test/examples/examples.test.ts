@@ -109,6 +109,18 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     'POST /login  429',
   ],
   'node-redis.ts': ['This example needs a Redis'],
+  'postgres-fence.ts': ['refused: 1 owner too late', 'price: 14'],
+  'postgres-outbox.ts': [
+    'dead after 3 attempts: the mail server is down',
+    'attempt 1: order-placed\nattempt 1: order-paid\n2 mails sent',
+  ],
+  'postgres-transactions.ts': [
+    'POST /payments 201\n{"payment":1,',
+    '201  Idempotency-Replayed: true\n{"payment":1,',
+    'POST /payments 402',
+    'POST /payments 201\n{"payment":2,',
+    '{ payments: 2, balance: 100 }',
+  ],
   'redis.ts': ['This example needs a Redis'],
   'several-policies.ts': ['"daily";r=9998', 'GET /        429', '"daily";r=9998'],
   'shadow-mode.ts': ['allowed: true', 'api would have refused client', 'allowed: false'],

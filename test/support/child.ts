@@ -8,6 +8,8 @@ export interface ChildOptions {
   readonly args?: readonly string[]
   /** The child's wall clock is set off by so much; its monotonic clock is not. */
   readonly clockOffsetMs?: number
+  /** The file is JavaScript already, see `compileChild`; then its clock is not set off. */
+  readonly compiled?: boolean
 }
 
 /** What the child's `answerParent` sends back. */
@@ -41,11 +43,11 @@ export class Child implements AsyncDisposable {
   /** Starts `file` and waits for its `answerParent`. */
   static async start(
     file: URL,
-    { args = [], clockOffsetMs = 0 }: ChildOptions = {},
+    { args = [], clockOffsetMs = 0, compiled = false }: ChildOptions = {},
   ): Promise<Child> {
     const process = fork(fileURLToPath(file), [...args], {
       cwd: fileURLToPath(ROOT), // where Node.js looks for tsx
-      execArgv: ['--import', 'tsx', '--import', WALL_CLOCK.href],
+      execArgv: compiled ? [] : ['--import', 'tsx', '--import', WALL_CLOCK.href],
       env: { ...globalThis.process.env, CLOCK_OFFSET_MS: String(clockOffsetMs) },
       serialization: 'advanced', // keeps Infinity, dates and bytes
     })

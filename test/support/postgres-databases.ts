@@ -1,10 +1,15 @@
+import { randomUUID } from 'node:crypto'
 import { PGlite } from '@electric-sql/pglite'
+import { type PostgresPool, pglitePool } from '@sluice/postgres'
 import { Pool } from 'pg'
 import { PostgresServer } from './postgres-server.ts'
 
-/** A database as `RateLimiterPostgres` takes it: a pool of `pg`, or what looks like one. */
+/** A database as `RateLimiterPostgres` takes it (a pool of `pg`, or what looks like one), and as Sluice does. */
 export interface Database extends AsyncDisposable {
   readonly pool: { query(query: Query): Promise<unknown> }
+  readonly sluice: PostgresPool
+  /** Of a server's. */
+  readonly url?: string
 }
 
 interface Query {
@@ -19,7 +24,10 @@ export interface DatabaseKind {
   open(): Promise<Database>
 }
 
-/** The embedded database, and a real server: the one that `DATABASE_URL` names, else one of the test's own. */
+/**
+ * The embedded database, and one on a real server: that of `DATABASE_URL`, where a database is made for each and removed
+ * again, else a server of the test's own.
+ */
 export async function databaseKinds(): Promise<readonly DatabaseKind[]> {
   return [{ name: 'PGlite', open: openPglite }, await realServer()]
 }
@@ -27,7 +35,7 @@ export async function databaseKinds(): Promise<readonly DatabaseKind[]> {
 async function realServer(): Promise<DatabaseKind> {
   const name = 'PostgreSQL'
   const url = process.env['DATABASE_URL']
-  if (url) return { name, open: async () => openPool(url) }
+  if (url) return { name, open: () => openFresh(url) }
   if (await PostgresServer.binaries()) return { name, open: openServer }
   const missing = 'no DATABASE_URL is set, and no postgres and initdb are on the PATH'
   return { name, missing, open: () => Promise.reject(new Error(missing)) }
@@ -37,15 +45,33 @@ async function openPglite(): Promise<Database> {
   const database = await PGlite.create()
   return {
     pool: { query: ({ text, values }) => database.query(text, values) },
+    sluice: pglitePool(database),
     [Symbol.asyncDispose]: () => database.close(),
+  }
+}
+
+async function openFresh(url: string): Promise<Database> {
+  const name = `sluice_test_${randomUUID().replaceAll('-', '')}`
+  const { sluice: admin, [Symbol.asyncDispose]: endAdmin } = openPool(url)
+  await admin.query(`CREATE DATABASE ${name}`)
+  const own = new URL(url)
+  own.pathname = `/${name}`
+  const { [Symbol.asyncDispose]: endPool, ...pools } = openPool(own.href)
+  return {
+    ...pools,
+    async [Symbol.asyncDispose]() {
+      await endPool()
+      await admin.query(`DROP DATABASE ${name} WITH (FORCE)`)
+      await endAdmin()
+    },
   }
 }
 
 async function openServer(): Promise<Database> {
   const server = await PostgresServer.start()
-  const { pool, [Symbol.asyncDispose]: endPool } = openPool(server.url)
+  const { [Symbol.asyncDispose]: endPool, ...pools } = openPool(server.url)
   return {
-    pool,
+    ...pools,
     async [Symbol.asyncDispose]() {
       await endPool()
       await server[Symbol.asyncDispose]()
@@ -58,5 +84,10 @@ export function openPool(connectionString: string): Database {
   const pool = new Pool({ connectionString, max: 4 })
   // Without a listener, a connection that breaks while it is idle ends the process.
   pool.on('error', () => {})
-  return { pool, [Symbol.asyncDispose]: () => pool.end() }
+  return {
+    pool,
+    sluice: pool,
+    url: connectionString,
+    [Symbol.asyncDispose]: () => pool.end(),
+  }
 }

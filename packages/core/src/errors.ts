@@ -1,10 +1,17 @@
-/** What every error of Sluice has: a literal `code` to switch on, structured fields, and `cause`. */
-export abstract class SluiceError extends Error {
-  abstract readonly code: string
-  override get name(): string {
-    return this.constructor.name
-  }
-}
+import type { PayloadTooLargeError, QueueFullError, WorkerClosedError } from './delay/errors.ts'
+import type {
+  IdempotencyBodyNotCapturedError,
+  ReleaseTooLateError,
+  TransactionNotCommittedError,
+} from './idempotency/errors.ts'
+import type { LockTimeoutError, StaleFenceError } from './lock/errors.ts'
+import { SluiceError } from './sluice-error.ts'
+
+export * from './delay/errors.ts'
+export * from './idempotency/errors.ts'
+export * from './lock/errors.ts'
+
+export { SluiceError }
 
 /**
  * An option, a key or a cost that cannot be used as given. Thrown at construction for options, and by a
@@ -101,167 +108,6 @@ const lossOf = {
   'max-hold': 'it lasts no longer than `maxHoldMs` allows',
 }
 
-/**
- * Somebody else held the lock for all of `waitMs`: that is how `acquire` and `using` refuse. `tryAcquire` refuses with
- * `undefined` instead.
- *
- * @example
- * ```ts
- * import { createLocker, LockTimeoutError } from '@sluice/core'
- *
- * const locker = createLocker()
- * await locker
- *   .using('order:7', { waitMs: 2000 }, async () => {})
- *   .catch((error) => {
- *     if (!(error instanceof LockTimeoutError)) throw error
- *   })
- * ```
- */
-export class LockTimeoutError extends SluiceError {
-  readonly code = 'lock-timeout'
-  /** The key, or the keys, that were asked for. */
-  readonly key: string | readonly string[]
-  /** How long was waited, in milliseconds. */
-  readonly waitedMs: number
-  /** Milliseconds until the lease that was in the way ends, if nobody releases or renews it before. */
-  readonly leftMs: number
-
-  constructor(key: string | readonly string[], waitedMs: number, leftMs: number) {
-    super(
-      `The lock is held by somebody else, who did not release it within ${waitedMs} ms: try again later, or wait longer (\`waitMs\`)`,
-    )
-    this.key = key
-    this.waitedMs = waitedMs
-    this.leftMs = leftMs
-  }
-}
-
-/**
- * A request with an idempotency key has a body that no parser has read, so that two requests could not be told apart.
- * Goes to the error handler, which answers 500: mount the parser that the message names before `idempotency()`.
- *
- * @example
- * ```ts
- * import { IdempotencyBodyNotCapturedError } from '@sluice/core'
- *
- * function isMissingParser(error: unknown): boolean {
- *   return error instanceof IdempotencyBodyNotCapturedError
- * }
- * ```
- */
-export class IdempotencyBodyNotCapturedError extends SluiceError {
-  readonly code = 'idempotency-body-not-captured'
-  /** What frameworks answer. */
-  readonly status = 500
-  /** The body's content type, as the client sent it. */
-  readonly contentType: string
-
-  constructor(contentType: string, advice: string) {
-    super(
-      `The body (${contentType || 'without a content type'}) was read by nobody: ${advice} before idempotency(), or give \`fingerprint\``,
-    )
-    this.contentType = contentType
-  }
-}
-
-/**
- * `release()` was called when the response had begun: a client that has seen it must not see another one.
- *
- * @example
- * ```ts
- * import { ReleaseTooLateError, type RequestIdempotency } from '@sluice/core'
- *
- * async function releaseIfPossible(idempotency: RequestIdempotency): Promise<boolean> {
- *   try {
- *     await idempotency.release()
- *     return true
- *   } catch (error) {
- *     if (error instanceof ReleaseTooLateError) return false
- *     throw error
- *   }
- * }
- * ```
- */
-export class ReleaseTooLateError extends SluiceError {
-  readonly code = 'release-too-late'
-
-  constructor() {
-    super('release() must be called before the response begins')
-  }
-}
-
-/**
- * `schedule()` would make more tasks wait than `maxPending` allows. Nothing was scheduled.
- *
- * @example
- * ```ts
- * import { QueueFullError } from '@sluice/core'
- *
- * function isOverload(error: unknown): boolean {
- *   return error instanceof QueueFullError
- * }
- * ```
- */
-export class QueueFullError extends SluiceError {
-  readonly code = 'queue-full'
-  /** The queue's name. */
-  readonly queue: string
-  readonly maxPending: number
-
-  constructor(queue: string, maxPending: number) {
-    super(`The queue ${JSON.stringify(queue)} is full: ${maxPending} tasks are waiting`)
-    this.queue = queue
-    this.maxPending = maxPending
-  }
-}
-
-/**
- * The payload of a task is longer than `maxPayloadBytes` allows. Nothing was scheduled: store what is big elsewhere, and
- * schedule where it is.
- *
- * @example
- * ```ts
- * import { PayloadTooLargeError } from '@sluice/core'
- *
- * function excessBytes(error: unknown): number {
- *   return error instanceof PayloadTooLargeError ? error.bytes - error.maxPayloadBytes : 0
- * }
- * ```
- */
-export class PayloadTooLargeError extends SluiceError {
-  readonly code = 'payload-too-large'
-  /** The length of the payload as JSON. */
-  readonly bytes: number
-  readonly maxPayloadBytes: number
-
-  constructor(bytes: number, maxPayloadBytes: number) {
-    super(`The payload must be at most ${maxPayloadBytes} bytes of JSON, but it is ${bytes}`)
-    this.bytes = bytes
-    this.maxPayloadBytes = maxPayloadBytes
-  }
-}
-
-/**
- * Why the `signal` of a task was aborted: its worker was closed, the grace is over, and the task was handed back for
- * others to run.
- *
- * @example
- * ```ts
- * import { type Task, WorkerClosedError } from '@sluice/core'
- *
- * function isShutdown({ signal }: Task<unknown>): boolean {
- *   return signal.aborted && signal.reason instanceof WorkerClosedError
- * }
- * ```
- */
-export class WorkerClosedError extends SluiceError {
-  readonly code = 'worker-closed'
-
-  constructor() {
-    super('The worker was closed before the handler was done')
-  }
-}
-
 /** Every error that Sluice throws, so that a `switch` on `code` narrows. */
 export type AnySluiceError =
   | ConfigurationError
@@ -273,6 +119,8 @@ export type AnySluiceError =
   | QueueFullError
   | PayloadTooLargeError
   | WorkerClosedError
+  | StaleFenceError
+  | TransactionNotCommittedError
 
 /** A short, harmless rendering of any value for a message. */
 function show(value: unknown): string {

@@ -42,6 +42,21 @@ export type StoreEvent =
   | { readonly type: 'circuit-opened'; readonly failures: number }
   | { readonly type: 'circuit-closed'; readonly openMs: number }
 
+/** `sluice:outbox`: what went wrong in a relay of `@sluice/postgres`; it goes on. */
+export type OutboxEvent =
+  /** An attempt to deliver. `dead`: it was the last one, and the message holds its aggregate back from now on. */
+  | {
+      readonly type: 'publish-failed'
+      readonly id: string
+      readonly attempt: number
+      readonly dead: boolean
+      readonly error: unknown
+    }
+  /** The database did not take what became of a message: it will be delivered again. */
+  | { readonly type: 'delivery-not-noted'; readonly id: string; readonly attempt: number }
+  /** The database could not be asked for messages. */
+  | { readonly type: 'claim-failed'; readonly error: unknown }
+
 /** The channels of `node:diagnostics_channel` and their payloads. */
 export interface SluiceChannels {
   readonly 'sluice:rate-limit': RateLimitEvent | RefundFailedEvent | ProxyEvent
@@ -49,6 +64,7 @@ export interface SluiceChannels {
   readonly 'sluice:lock': LockEvent
   readonly 'sluice:delay': DelayEvent
   readonly 'sluice:store': StoreEvent
+  readonly 'sluice:outbox': OutboxEvent
 }
 
 /**
@@ -94,4 +110,5 @@ const channels: { readonly [Name in keyof SluiceChannels]: Channel } = {
   'sluice:lock': channel('sluice:lock'),
   'sluice:delay': channel('sluice:delay'),
   'sluice:store': channel('sluice:store'),
+  'sluice:outbox': channel('sluice:outbox'),
 }

@@ -38,6 +38,7 @@ export type { CloseOptions, Worker, WorkOptions } from './delay/worker.ts'
 export * from './errors.ts'
 export {
   hashKey,
+  type OutboxEvent,
   type ProxyEvent,
   type RateLimitEvent,
   type RefundFailedEvent,
@@ -49,6 +50,7 @@ export { addressKey } from './http/client-address.ts'
 export { type HeaderFormat, rateLimitFieldNames } from './http/fields.ts'
 export type { LockMetadata } from './http/lock-options.ts'
 export type { RequestIdempotency } from './http/protected-run.ts'
+export type { TransactionClient } from './http/request-transaction.ts'
 export type {
   ClaimWithdrawnEvent,
   IdempotencyEvent,
@@ -62,6 +64,7 @@ export {
   type Begun,
   createIdempotency,
   type Execution,
+  type ExecutionTransaction,
   type Idempotency,
   type IdempotencyOptions,
   type IdempotencyRequest,
@@ -74,6 +77,7 @@ export type {
   Lifetimes,
   Settlement,
   SettleReply,
+  StoreTransaction,
   Subject,
   UnknownPage,
 } from './idempotency/store.ts'

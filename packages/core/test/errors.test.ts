@@ -58,6 +58,8 @@ describe('an error of Sluice', () => {
         case 'queue-full':
         case 'payload-too-large':
         case 'worker-closed':
+        case 'stale-fence':
+        case 'transaction-not-committed':
           return error.message
       }
     }

@@ -34,7 +34,7 @@ describe('an event', () => {
   it('of a channel that there is not is no event: the channels are named', () => {
     const subscribeTo: (name: never, listener: () => void) => unknown = subscribe
     expect(() => subscribeTo('sluice:ratelimit' as never, () => {})).toThrow(
-      'subscribe: `channel` must be sluice:rate-limit or sluice:idempotency or sluice:lock or sluice:delay or sluice:store, but got "sluice:ratelimit"',
+      'subscribe: `channel` must be sluice:rate-limit or sluice:idempotency or sluice:lock or sluice:delay or sluice:store or sluice:outbox, but got "sluice:ratelimit"',
     )
   })
 

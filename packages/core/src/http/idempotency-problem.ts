@@ -11,6 +11,7 @@ export type ProblemCode =
   | 'idempotency-outcome-unknown'
   | 'idempotency-result-not-replayable'
   | 'idempotency-replay-refused'
+  | 'idempotency-not-committed'
   | 'store-unavailable'
 
 /** The problem document of a refusal. */
@@ -92,6 +93,12 @@ const problems: Readonly<Record<ProblemCode, Kind>> = {
     title: 'The result may not be sent to this caller',
     detail:
       'The first request with this key is done. This caller is not authorized to see its result.',
+  },
+  'idempotency-not-committed': {
+    status: 503,
+    title: 'The operation could not be committed',
+    detail:
+      'Retry with the same key: it runs again if nothing has happened, else it gets the result.',
   },
   'store-unavailable': {
     status: 503,

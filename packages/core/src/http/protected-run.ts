@@ -1,7 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ReleaseTooLateError, StoreUnavailableError } from '../errors.ts'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import {
+  ReleaseTooLateError,
+  StoreUnavailableError,
+  TransactionNotCommittedError,
+} from '../errors.ts'
 import type { Execution } from '../idempotency/idempotency.ts'
-import { fieldOf } from './response-head.ts'
+import type { StoredResponse, Tombstone } from '../idempotency/record.ts'
+import { answerNotCommitted } from './not-committed.ts'
+import { RequestTransaction, type TransactionClient } from './request-transaction.ts'
+import { fieldOf, type Head } from './response-head.ts'
 import { endToEnd } from './stored-fields.ts'
 import type { Recorded, WireListener } from './wire-listener.ts'
 import { WireRecorder } from './wire-recorder.ts'
@@ -22,6 +29,19 @@ export interface RequestIdempotency {
    * (`store-unavailable`) after one deadline, while it is tried again in the background.
    */
   release(): Promise<void>
+  /**
+   * Runs the writes in a transaction that is committed together with the response, once that is complete: everything
+   * happens, or nothing. For `transactional: true` with a postgresStore. Work that throws is rolled back, frees the key,
+   * and rejects with the same; what is answered then is not kept. Several calls share one transaction. The client ends
+   * with it, and must not be released, nor begin or end transactions.
+   *
+   * @throws ConfigurationError (`configuration`) without `transactional`; StoreUnavailableError (`store-unavailable`)
+   * when no transaction begins within `timeoutMs`; TransactionNotCommittedError (`transaction-not-committed`) when it
+   * was rolled back before.
+   */
+  transaction<Result, Client = TransactionClient>(
+    work: (client: Client) => Result | Promise<Result>,
+  ): Promise<Result>
 }
 
 /** What a run needs to know of its options. */
@@ -29,6 +49,7 @@ export interface RunOptions {
   readonly maxBodyBytes: number
   readonly onServerError?: 'replay' | 'release' | undefined
   readonly replaySetCookie?: boolean | undefined
+  readonly transactional?: boolean | undefined
 }
 
 /** One run of a handler: its response is recorded, and settles the claim. */
@@ -36,7 +57,11 @@ export class ProtectedRun implements WireListener {
   readonly handle: RequestIdempotency
   readonly #execution: Execution
   readonly #options: RunOptions
+  readonly #response: ServerResponse
   readonly #recorder: WireRecorder
+  /** The fields that were there before the handler; where its answer may have to be taken back. */
+  readonly #before: OutgoingHttpHeaders | undefined
+  #transaction: RequestTransaction | undefined
   #released: Promise<void> | undefined
 
   constructor(
@@ -47,8 +72,10 @@ export class ProtectedRun implements WireListener {
   ) {
     this.#execution = execution
     this.#options = options
+    this.#response = response
+    this.#before = options.transactional ? response.getHeaders() : undefined
     this.#recorder = new WireRecorder(request, response, this)
-    this.handle = new Handle(key, execution, () => this.#release())
+    this.handle = new Handle(key, execution, this)
   }
 
   get maxBodyBytes(): number {
@@ -62,6 +89,7 @@ export class ProtectedRun implements WireListener {
 
   /** A store that does not answer keeps the response no longer: the claim stays, and the core tries again. */
   async ended(recorded: Recorded): Promise<void> {
+    if (this.#transaction?.used) return this.#commit(recorded, this.#transaction)
     try {
       await this.#settle(recorded)
     } catch (error) {
@@ -70,7 +98,8 @@ export class ProtectedRun implements WireListener {
   }
 
   cut(): void {
-    void this.#execution.abandon().catch(ignore)
+    if (this.#transaction?.used) void this.#transaction.undo()
+    else void this.#execution.abandon().catch(ignore)
   }
 
   whenLost(then: () => void): void {
@@ -79,24 +108,47 @@ export class ProtectedRun implements WireListener {
     else signal.addEventListener('abort', then, { once: true })
   }
 
-  async #release(): Promise<void> {
+  async release(): Promise<void> {
     if (!this.#released) {
       if (this.#recorder.headSent) throw new ReleaseTooLateError()
       this.#recorder.stop()
-      this.#released = this.#execution.release()
+      this.#released = this.#transaction?.used
+        ? this.#transaction.undo()
+        : this.#execution.release()
     }
     return this.#released
   }
 
+  /** Made for the first who asks: most runs have none. */
+  get transaction(): RequestTransaction {
+    this.#transaction ??= new RequestTransaction(this.#execution, () => {
+      if (!this.#recorder.headSent) this.#recorder.stop()
+    })
+    return this.#transaction
+  }
+
   #settle({ head, body }: Recorded): Promise<unknown> {
-    const execution = this.#execution
+    if (this.#frees(head.status)) return this.#execution.release()
+    if (body === undefined) return this.#execution.bury(remains(head))
+    return this.#execution.complete(this.#stored(head, body))
+  }
+
+  /** What was not committed is not answered. */
+  async #commit({ head, body }: Recorded, transaction: RequestTransaction): Promise<void> {
+    if (this.#frees(head.status)) return transaction.undo()
+    try {
+      const response = body === undefined ? undefined : this.#stored(head, body)
+      await transaction.commit(response, remains(head))
+    } catch (error) {
+      if (!(error instanceof TransactionNotCommittedError)) await transaction.undo()
+      this.#recorder.replace(() => answerNotCommitted(this.#response, this.#before ?? {}))
+    }
+  }
+
+  #stored(head: Head, body: string | Uint8Array): StoredResponse {
     const { status, reason } = head
-    if (this.#frees(status)) return execution.release()
-    if (body === undefined) return execution.bury(remains(status, fieldOf(head, 'location')))
     const headers = endToEnd(head, this.#options.replaySetCookie ?? false)
-    return execution.complete(
-      reason === undefined ? { status, headers, body } : { status, reason, headers, body },
-    )
+    return reason === undefined ? { status, headers, body } : { status, reason, headers, body }
   }
 
   /** 408, 425 and 429 say that nothing was processed. */
@@ -112,13 +164,15 @@ class Handle implements RequestIdempotency {
   readonly attempt: number
   readonly fence: number
   readonly release: () => Promise<void>
+  readonly transaction: RequestIdempotency['transaction']
   readonly #execution: Execution
 
-  constructor(key: string, execution: Execution, release: () => Promise<void>) {
+  constructor(key: string, execution: Execution, run: ProtectedRun) {
     this.key = key
     this.attempt = execution.attempt
     this.fence = execution.fence
-    this.release = release
+    this.release = () => run.release()
+    this.transaction = (work) => run.transaction.run(work)
     this.#execution = execution
   }
 
@@ -127,7 +181,9 @@ class Handle implements RequestIdempotency {
   }
 }
 
-function remains(status: number, location: string | undefined) {
+function remains(head: Head): Tombstone {
+  const { status } = head
+  const location = fieldOf(head, 'location')
   return location === undefined ? { status } : { status, location }
 }
 

@@ -63,6 +63,13 @@ export class WireRecorder implements Exchange {
     this.#tellClose()
   }
 
+  /** While the last bytes wait: `write` begins another answer, and gives its body. A head that has left cannot be taken back. */
+  replace(write: () => string): void {
+    const answer = () => this.#endBelow([write()])
+    const go = () => (this.#response.headersSent ? this.#below.destroy([]) : answer())
+    this.#late.splice(0, this.#late.length, go)
+  }
+
   #watch(): () => void {
     this.#response.on('close', () => {
       this.#gone = true

@@ -1,9 +1,11 @@
+import { ConfigurationError, TransactionNotCommittedError } from '../errors.ts'
 import { emit, hashKey } from '../events.ts'
 import type { GuardedPort } from '../resilience/guarded-port.ts'
 import { Renewal } from '../resilience/renewal.ts'
 import { retryUntil } from '../resilience/retry.ts'
 import type { LateSettlementEvent } from './event.ts'
-import type { Execution } from './idempotency.ts'
+import type { Execution, ExecutionTransaction } from './idempotency.ts'
+import { openTransaction } from './opening.ts'
 import type { StoredResponse, Tombstone } from './record.ts'
 import { checkResponse } from './response-check.ts'
 import type { Lifetimes, Settlement, SettleReply, Subject } from './store.ts'
@@ -17,6 +19,7 @@ export interface Grant {
   readonly fence: number
   readonly lifetimes: Lifetimes
   readonly maxRunMs: number
+  readonly transactional: boolean
   /** Just before the claim was sent, by the monotonic clock. */
   readonly startedAt: number
 }
@@ -62,6 +65,30 @@ export class StoredExecution implements Execution {
 
   async abandon(): Promise<void> {
     await this.#settle({ state: 'unknown' })
+  }
+
+  async transaction(): Promise<ExecutionTransaction> {
+    const { store, subject, owner, lifetimes, transactional } = this.#grant
+    if (!transactional) throw notTransactional()
+    const opened = await openTransaction(store)
+    return {
+      client: opened.client,
+      rollback: (busy = false) => opened.rollback(busy),
+      commit: async (response, tombstone = {}) => {
+        if (response) checkResponse('commit', response)
+        this.#renewal.stop()
+        const settlement: Settlement = response
+          ? { state: 'completed', response }
+          : { state: 'tombstone', tombstone }
+        const commit = opened.commit(subject, owner, settlement, lifetimes)
+        const reply = await commit.catch(async (error) => {
+          // By token: the store refuses it if the commit has got through, or still does.
+          await this.release().catch(() => {})
+          throw new TransactionNotCommittedError('failed', error)
+        })
+        if (reply === 'refused') throw new TransactionNotCommittedError('lease-lost')
+      },
+    }
   }
 
   async #settle(settlement: Settlement): Promise<'settled' | 'refused'> {
@@ -118,6 +145,11 @@ export class StoredExecution implements Execution {
 /** How events name a subject. */
 export function hashSubject({ scope, key }: Subject): string {
   return hashKey(`${scope.length}:${scope}${key}`)
+}
+
+function notTransactional(): ConfigurationError {
+  const expected = 'true, with a postgresStore, for transaction()'
+  return new ConfigurationError('idempotency', 'transactional', false, expected)
 }
 
 function outcomeOf(reply: SettleReply): 'settled' | 'refused' {

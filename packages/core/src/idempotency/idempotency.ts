@@ -1,8 +1,17 @@
 import { processStore } from '../memory-store.ts'
-import { checkOptions, duration, integer, oneOf, type Rule, withDefaults } from '../options.ts'
+import {
+  boolean,
+  checkOptions,
+  duration,
+  integer,
+  oneOf,
+  type Rule,
+  withDefaults,
+} from '../options.ts'
 import type { Store } from '../store.ts'
 import type { IdempotencyRecord, StoredResponse, Tombstone } from './record.ts'
 import { StoredIdempotency } from './stored-idempotency.ts'
+import { withAuthority } from './with-authority.ts'
 
 /** What a request says of itself. */
 export interface IdempotencyRequest {
@@ -42,6 +51,28 @@ export interface Execution {
   release(): Promise<void>
   /** Nobody knows what happened (the answer was cut off): unknown at once. Fails as `complete` does. */
   abandon(): Promise<void>
+  /**
+   * Begins a transaction in which work and result are committed together; with `transactional: true` alone.
+   *
+   * @throws ConfigurationError (`configuration`) without `transactional`; StoreUnavailableError (`store-unavailable`)
+   * when there is no transaction within `timeoutMs`: nothing has happened then.
+   */
+  transaction(): Promise<ExecutionTransaction>
+}
+
+/** Work and result, committed together or not at all. */
+export interface ExecutionTransaction {
+  /** A client of the store's database, in a transaction. It ends with this one, and must not be released. */
+  readonly client: unknown
+  /**
+   * Stores the response, or a tombstone where there is none, and commits.
+   *
+   * @throws TransactionNotCommittedError (`transaction-not-committed`): do not deliver the response. The key is freed
+   * if nothing happened.
+   */
+  commit(response?: StoredResponse, tombstone?: Tombstone): Promise<void>
+  /** Undoes the work; the key stays claimed. `busy`: work may still be using the client. Never rejects. */
+  rollback(busy?: boolean): Promise<void>
 }
 
 /** What a caller may do. Only `started` may run the work. */
@@ -86,6 +117,11 @@ export interface Idempotency {
 export interface IdempotencyOptions {
   /** Default: a memory store that the whole process shares. */
   readonly store?: Store | undefined
+  /**
+   * A store that decides, a postgresStore, behind `store`, which then answers repeats alone: whatever that one loses,
+   * and while it is away, work runs once. Default: `store` decides.
+   */
+  readonly authority?: Store | undefined
   /** How long a silent owner keeps the key, in milliseconds from 100; renewed at a third; default 30,000. */
   readonly leaseMs?: number | undefined
   /** Renewal stops here, in milliseconds from 100; default 300,000. */
@@ -94,6 +130,11 @@ export interface IdempotencyOptions {
   readonly resultTtlMs?: number | undefined
   /** Whether a retry may run what an earlier run left unknown; default `'hold'`: not until it is settled. */
   readonly onUnknown?: 'hold' | 'rerun' | undefined
+  /**
+   * The work happens in `transaction()` alone, so a run that was interrupted has changed nothing, and a retry runs: there
+   * is no unknown outcome. Needs a store with transactions, a postgresStore; default false.
+   */
+  readonly transactional?: boolean | undefined
   /** Deadline of a store call in milliseconds: 1 to 60,000; default 500. */
   readonly timeoutMs?: number | undefined
 }
@@ -115,19 +156,26 @@ export interface IdempotencyOptions {
  */
 export function createIdempotency(options: IdempotencyOptions = {}): Idempotency {
   const checked = checkOptions('createIdempotency', options, idempotencyRules)
-  return new StoredIdempotency(checked.store ?? processStore(), withDefaults(checked, defaults))
+  const { store = processStore(), authority } = checked
+  const resolved = withDefaults(checked, defaults)
+  const decides = authority ? withAuthority(store, authority, resolved.timeoutMs) : store
+  return new StoredIdempotency(decides, resolved)
+}
+
+const storeRule: Rule = {
+  expected: 'a store, as made by memoryStore(), redisStore() or postgresStore()',
+  accepts: (value) => typeof value === 'object' && value !== null && 'idempotency' in value,
 }
 
 /** The rules of the options that `idempotency()` has in common with {@link createIdempotency}. */
 export const idempotencyRules: Readonly<Record<keyof IdempotencyOptions, Rule>> = {
-  store: {
-    expected: 'a store, as made by memoryStore() or redisStore()',
-    accepts: (value) => typeof value === 'object' && value !== null && 'idempotency' in value,
-  },
+  store: storeRule,
+  authority: storeRule,
   leaseMs: duration(100),
   maxRunMs: duration(100),
   resultTtlMs: duration(1),
   onUnknown: oneOf('hold', 'rerun'),
+  transactional: boolean,
   timeoutMs: integer(1, 60_000, ' milliseconds'),
 }
 
@@ -136,5 +184,6 @@ const defaults = {
   maxRunMs: 300_000,
   resultTtlMs: 86_400_000,
   onUnknown: 'hold' as 'hold' | 'rerun',
+  transactional: false,
   timeoutMs: 500,
 }

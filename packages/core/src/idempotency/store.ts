@@ -49,6 +49,24 @@ export type Settlement =
 /** `settled-late`: the lease was over, but nobody had claimed the key since. */
 export type SettleReply = 'settled' | 'settled-late' | 'refused'
 
+/** A transaction of the application, in which its writes and the end of a claim are committed together, or neither. */
+export interface StoreTransaction {
+  /** What work runs its statements on; of no use once the transaction has ended. */
+  readonly client: unknown
+  /**
+   * Settles the claim and commits: `settled` when everything is durable; `refused`, and rolled back, when the claim is
+   * not this owner's any more. A rejection means that nothing happened, or that nobody knows.
+   */
+  commit(
+    subject: Subject,
+    owner: string,
+    settlement: Settlement,
+    lifetimes: Lifetimes,
+  ): Promise<'settled' | 'refused'>
+  /** Never rejects: what ends the connection rolls back too. `busy`: work may still be using it. */
+  rollback(busy: boolean): Promise<void>
+}
+
 /** A part of the records whose outcome is unknown, and where to go on. */
 export interface UnknownPage {
   readonly records: readonly IdempotencyRecord[]
@@ -57,7 +75,7 @@ export interface UnknownPage {
 }
 
 /**
- * Keeps the records. Six methods fix the whole contract; `contract/idempotency-store.ts` tests it.
+ * Keeps the records. Six methods, without `begin`, fix the whole contract; `contract/idempotency-store.ts` tests it.
  *
  * - Every change is one atomic step that checks owner and state; the store's clock decides.
  * - A claim whose lease ends becomes unknown by itself, and stays so for `resultTtlMs`.
@@ -85,4 +103,6 @@ export interface IdempotencyStore {
   unknown(from: number): Promise<UnknownPage>
   /** News of one key, for somebody whose claim said `willWait` and found it in progress. */
   watch(subject: Subject): Watch
+  /** Begins a transaction; absent where a store has none. */
+  begin?(): Promise<StoreTransaction>
 }

@@ -14,7 +14,7 @@ import { withdraw } from './withdrawal.ts'
 
 /** The options over their defaults. */
 type ResolvedIdempotency = {
-  readonly [Name in Exclude<keyof IdempotencyOptions, 'store'>]-?: Exclude<
+  readonly [Name in Exclude<keyof IdempotencyOptions, 'store' | 'authority'>]-?: Exclude<
     IdempotencyOptions[Name],
     undefined
   >
@@ -26,13 +26,16 @@ export class StoredIdempotency implements Idempotency {
   readonly #lifetimes: Lifetimes
   readonly #maxRunMs: number
   readonly #rerun: boolean
+  readonly #transactional: boolean
 
   constructor(store: Store, options: ResolvedIdempotency) {
-    const { leaseMs, resultTtlMs, maxRunMs, onUnknown, timeoutMs } = options
+    const { leaseMs, resultTtlMs, maxRunMs, onUnknown, transactional, timeoutMs } = options
     this.#store = new GuardedPort(store, 'idempotency', timeoutMs)
+    if (transactional && !this.#store.raw.begin) throw noTransactions(transactional)
+    this.#transactional = transactional
     this.#lifetimes = { leaseMs, resultTtlMs }
     this.#maxRunMs = maxRunMs
-    this.#rerun = onUnknown === 'rerun'
+    this.#rerun = transactional || onUnknown === 'rerun'
   }
 
   async begin(request: IdempotencyRequest): Promise<Begun> {
@@ -120,11 +123,14 @@ export class StoredIdempotency implements Idempotency {
   #begun(reply: ClaimReply, subject: Subject, owner: string, startedAt: number): Begun {
     if (reply.state === 'started') {
       const { attempt, fence } = reply
-      const store = this.#store
-      const lifetimes = this.#lifetimes
-      const maxRunMs = this.#maxRunMs
-      const grant = { store, subject, owner, attempt, fence, lifetimes, maxRunMs, startedAt }
-      return { state: 'started', execution: new StoredExecution(grant) }
+      const grant = { store: this.#store, subject, owner, attempt, fence, startedAt }
+      const limits = { lifetimes: this.#lifetimes, maxRunMs: this.#maxRunMs }
+      const execution = new StoredExecution({
+        ...grant,
+        ...limits,
+        transactional: this.#transactional,
+      })
+      return { state: 'started', execution }
     }
     if (reply.state === 'in-progress') {
       const { runningMs, leaseLeftMs } = reply
@@ -137,6 +143,11 @@ export class StoredIdempotency implements Idempotency {
 }
 
 const SOONEST_RETRY_MS = 1000
+
+function noTransactions(given: boolean): ConfigurationError {
+  const expected = 'false, or given with a store that has transactions: postgresStore(pool)'
+  return new ConfigurationError('idempotency', 'transactional', given, expected)
+}
 
 /** Checked before anything is sent, so that a wrong call claims nothing. */
 function checkRequest(request: IdempotencyRequest): void {
