@@ -110,6 +110,18 @@ describe.each(frameworks)('in $name', (framework) => {
     expect(app.errors).toEqual([])
   })
 
+  it('I9: a request that was answered before starts nothing, and leaves the key free', async () => {
+    await using app = await counting({
+      outer: (turn) => {
+        if (turn.req.headers['x-answered']) turn.res.writeHead(403).end()
+      },
+    })
+    expect((await app.ask({ key: 'k', headers: { 'X-Answered': 'yes' } })).status).toBe(403)
+    expect(app.runs()).toBe(0)
+    expect((await app.ask({ key: 'k' })).text).toBe('{"run":1}')
+    expect(app.errors).toEqual([])
+  })
+
   it('I14: a store that goes away while the handler runs costs the response one deadline at most', async () => {
     await using redis = await RedisServer.start()
     const client = new Redis(redis.port)

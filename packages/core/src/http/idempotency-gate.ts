@@ -49,6 +49,8 @@ export class IdempotencyGate<Call extends readonly unknown[]> {
       return this.#refuse(call, 'idempotency-key-invalid', field.detail)
     if (field.state === 'absent')
       return this.#options.required ? this.#refuse(call, 'idempotency-key-missing') : true
+    // Answered already: there is nothing to keep, and nobody would ever end the run.
+    if (this.#framework.response(...call).writableEnded) return false
     request[running] = undefined
     const { key } = field
     const scope = this.#options.scope && (await scopeOf(this.#options.scope, call))
