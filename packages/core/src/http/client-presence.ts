@@ -89,24 +89,29 @@ export function whenEnded(
   response: ServerResponse,
   then: () => void,
 ): void {
+  const forget = http2StreamOf(response) ? () => {} : whenCutOff(request, response, then)
   for (const name of ['end', 'destroy'] as const) {
     const method = response[name]
     Reflect.set(response, name, (...args: unknown[]): unknown => {
       const result: unknown = Reflect.apply(method, response, args)
+      forget()
       then()
       return result
     })
   }
-  if (!http2StreamOf(response)) whenCutOff(request, response, then)
 }
 
 /**
  * A response that has begun when its handler fails cannot tell so: Express destroys its connection. Which response of
- * several on a connection was meant nobody can tell; it is the one whose turn it is.
+ * several on a connection was meant nobody can tell; it is the one whose turn it is. Returns the function that stops it.
  */
-function whenCutOff(request: IncomingMessage, response: ServerResponse, then: () => void): void {
+function whenCutOff(
+  request: IncomingMessage,
+  response: ServerResponse,
+  then: () => void,
+): () => void {
   const { socket } = request
-  const forget = ConnectionGuard.of(socket).add({
+  return ConnectionGuard.of(socket).add({
     defers: () => false,
     breaking: () => {},
     left: () => {},
@@ -114,7 +119,6 @@ function whenCutOff(request: IncomingMessage, response: ServerResponse, then: ()
       if (response.headersSent && response.socket === socket) then()
     },
   })
-  response.once('finish', forget)
 }
 
 /** A response that waits behind others of its connection (pipelining) is not told when that one closes. */

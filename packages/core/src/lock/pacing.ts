@@ -16,7 +16,8 @@ export class Pacing {
    * within 5 s. However many died at once in front of it: they count as dead after 4.4 s, and then it asks soon.
    */
   afterRefusalMs(leftMs: number): number {
-    return Math.max(Math.min(leftMs, 3500 - 500 * Math.random()), this.#pauseMs)
+    const soonMs = Math.min(leftMs, 3500 - 500 * Math.random())
+    return soonMs < SHORTEST_PAUSE_MS ? Math.max(soonMs, this.#pauseMs) : soonMs
   }
 
   afterFailureMs(): number {
@@ -25,7 +26,7 @@ export class Pacing {
 
   /** Who asked in vain before asks but seldom, and in step with nobody else, however short the leases are. */
   get #pauseMs(): number {
-    return this.#vainAsks === 0 ? 0 : SHORTEST_PAUSE_MS * (1 + Math.random() / 5)
+    return this.#vainAsks === 0 ? 0 : SHORTEST_PAUSE_MS * (1 + Math.random())
   }
 }
 
