@@ -1,4 +1,4 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 
 /** The head of a response, as a handler set it. */
 export interface Head {
@@ -26,17 +26,27 @@ export function fieldOf({ fields }: Head, name: string): string | undefined {
   return fields.find(([known]) => known.length === name.length && known.toLowerCase() === name)?.[1]
 }
 
-export function contentLengthOf(head: Head): number | undefined {
+/** As far as it is known before the end. */
+export function bodyLengthOf(request: IncomingMessage, head: Head): number | undefined {
+  return endsWithHead(request, head) ? 0 : contentLengthOf(head)
+}
+
+/** Whatever is written then (RFC 9112, section 6.3). */
+export function endsWithHead({ method }: IncomingMessage, { status }: Head): boolean {
+  return method === 'HEAD' || status < 200 || status === 204 || status === 304
+}
+
+/** Longer than that, or without an end. */
+export function isTooLong(head: Head, maxBytes: number): boolean {
+  return (contentLengthOf(head) ?? 0) > maxBytes || isEventStream(head)
+}
+
+function contentLengthOf(head: Head): number | undefined {
   const field = fieldOf(head, 'content-length')
   return field === undefined ? undefined : Number(field)
 }
 
-/** Whatever is written then (RFC 9112, section 6.3). */
-export function hasNoBody({ status }: Head): boolean {
-  return status < 200 || status === 204 || status === 304
-}
-
-export function isEventStream(head: Head): boolean {
+function isEventStream(head: Head): boolean {
   return /^\s*text\/event-stream\b/i.test(fieldOf(head, 'content-type') ?? '')
 }
 

@@ -4,7 +4,7 @@ import { ConnectionGuard, type Exchange } from './connection-guard.ts'
 import { close, headersSentError, lookEnded } from './held-response.ts'
 import { detach, discardWrites, hideClose } from './hidden-close.ts'
 import { PipedSources } from './piped-sources.ts'
-import { contentLengthOf, type Head, hasNoBody, isEventStream, readHead } from './response-head.ts'
+import { bodyLengthOf, endsWithHead, type Head, isTooLong, readHead } from './response-head.ts'
 import { canEnd, isChunk, isFunction, type Methods, override, written } from './response-methods.ts'
 import type { WireListener } from './wire-listener.ts'
 
@@ -119,7 +119,7 @@ export class WireRecorder implements Exchange {
     if (!canEnd(this.#response, chunk)) return this.#below.end(args)
     const head = this.#head ?? this.#probe()
     if (isChunk(chunk) && this.#phase === 'open') this.#add(head, chunk, encoding)
-    if (!this.#isWhole(head) && contentLengthOf(head) !== undefined) this.#cutOff()
+    if (!this.#isWhole(head) && bodyLengthOf(this.#request, head) !== undefined) this.#cutOff()
     this.#stopLookingEnded = lookEnded(this.#response)
     if (this.#phase === 'held') this.#late.push(() => this.#endBelow(args))
     else this.#hold(head, () => this.#endBelow(args))
@@ -170,38 +170,31 @@ export class WireRecorder implements Exchange {
     return true
   }
 
-  /** Sends the head as Node.js does for a first chunk. */
+  /** Sends the head as Node.js does for a first chunk. Where somebody sent it past this recorder, it is read late. */
   #sendHead(): Head {
     if (!this.headSent) this.#response.writeHead(this.#response.statusCode)
-    return this.#knownHead()
+    this.#head ??= readHead(this.#response, [])
+    return this.#head
   }
 
   /** Lets those above add to the head, but sends nothing: those below learn the length with the end. */
   #probe(): Head {
     this.#probing = true
     try {
-      if (!this.#response.headersSent) this.#response.writeHead(this.#response.statusCode)
+      return this.#sendHead()
     } finally {
       this.#probing = false
     }
-    return this.#knownHead()
-  }
-
-  /** Read late where somebody sent it past this recorder. */
-  #knownHead(): Head {
-    this.#head ??= readHead(this.#response, [])
-    return this.#head
   }
 
   #accept(head: Head): void {
     this.#head = head
-    const length = contentLengthOf(head) ?? 0
-    if (length > this.#listener.maxBodyBytes || isEventStream(head)) this.#body.drop()
+    if (isTooLong(head, this.#listener.maxBodyBytes)) this.#body.drop()
     if (this.#mayBeEndless()) this.#tellClose()
   }
 
   #add(head: Head, chunk: string | Uint8Array, encoding: unknown): void {
-    if (this.#endsWithHead(head)) return
+    if (endsWithHead(this.#request, head)) return
     this.#body.add(chunk, encoding)
     if (this.#mayBeEndless()) this.#tellClose()
   }
@@ -212,12 +205,8 @@ export class WireRecorder implements Exchange {
   }
 
   #isWhole(head: Head): boolean {
-    const length = this.#endsWithHead(head) ? 0 : contentLengthOf(head)
+    const length = bodyLengthOf(this.#request, head)
     return length !== undefined && this.#body.length >= length
-  }
-
-  #endsWithHead(head: Head): boolean {
-    return this.#request.method === 'HEAD' || hasNoBody(head)
   }
 
   #hold(head: Head, then: () => unknown): void {
