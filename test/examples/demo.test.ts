@@ -190,13 +190,14 @@ function expectOneExecutionAnOrder(output: string): void {
   expect(output).toMatch(/^150 copies of 3 orders: 3 charges, \d+ replays, \d+ times 409\.$/m)
 }
 
-/** What the drawing of act 3 shows: the first holder comes too late, the second one pays, the others find it paid. */
+/** What the drawing of act 3 shows: the first holder comes too late, one of the others pays, the rest find it paid. */
 function expectOneAtATime(output: string): void {
   const lines = output.match(/^payment \d+ +till \d +.*$/gm) ?? []
   expect(lines).toHaveLength(20)
   expect(lines[0]).toMatch(/█░+✗$/)
-  expect(lines[1]).toMatch(/·+█+✓$/)
-  for (const line of lines.slice(2)) expect(line).toMatch(/·+█+=$/)
+  // Which process comes first in line, when the requests reach them, is up to the machine.
+  for (const line of lines.slice(1)) expect(line).toMatch(/·+█+[=✓]$/)
+  expect(lines.filter((line) => line.endsWith('✓'))).toHaveLength(1)
   expect(output).toMatch(
     /^20 payments of one order: 1 paid, 18 found it paid, 1 late write refused\.$/m,
   )
