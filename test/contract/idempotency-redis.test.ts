@@ -1,40 +1,20 @@
 import { randomUUID } from 'node:crypto'
+import { createIdempotency, redisStore, type UnknownPage } from '@sluice/core'
+import { Redis } from 'ioredis'
+import { describe, expect, inject, test } from 'vitest'
 import {
-  createIdempotency,
-  type Execution,
-  type Idempotency,
-  type RedisClient,
-  redisStore,
-  type UnknownPage,
-} from '@sluice/core'
-import { Cluster, Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { eventually } from '../support/eventually.ts'
-import { FlakyLink } from '../support/flaky-link.ts'
-import { RedisCluster } from '../support/redis-cluster.ts'
+  begin,
+  connect,
+  direct,
+  on,
+  prefix,
+  prefixEach,
+  response,
+  unknownKeys,
+} from './idempotency-on-redis.ts'
 
-const response = { status: 200, headers: [], body: 'done' }
-
-let link: FlakyLink
-/** Its requests are counted. */
-let linked: Redis
-let direct: Redis
-let prefix: string
-
-beforeAll(async () => {
-  link = await FlakyLink.to(inject('redisPort'))
-  linked = new Redis(link.port, '127.0.0.1')
-  direct = new Redis(inject('redisPort'), '127.0.0.1')
-  await Promise.all([linked.ping(), direct.ping()])
-})
-afterAll(async () => {
-  linked.disconnect()
-  direct.disconnect()
-  await link[Symbol.asyncDispose]()
-})
-beforeEach(() => {
-  prefix = `test-${randomUUID()}`
-})
+connect()
+prefixEach()
 
 test('I11: any number of unknown outcomes is listed, in pages that a call can carry', async () => {
   const store = redisStore(direct, { prefix })
@@ -112,145 +92,6 @@ describe('what is in Redis', () => {
     prefixed.disconnect()
   })
 })
-
-describe('what goes over the wire', () => {
-  test('is one round trip to begin, one to complete, and one to replay', async () => {
-    const idempotency = on(linked)
-    await (await begin(idempotency, 'warm')).complete(response)
-    const count = async (work: () => Promise<unknown>) => {
-      const before = link.requests()
-      await work()
-      return link.requests() - before
-    }
-    let execution: Execution | undefined
-    expect(
-      await count(async () => {
-        execution = await begin(idempotency, 'k')
-      }),
-    ).toBe(1)
-    expect(await count(async () => execution?.complete(response))).toBe(1)
-    expect(await count(() => idempotency.begin({ key: 'k', fingerprint: 'x' }))).toBe(1)
-  })
-
-  test('I15: is at most one request a second for each who waits', async () => {
-    const idempotency = on(linked)
-    const execution = await begin(on(direct), 'k')
-    const before = link.requests('EVALSHA')
-    const waiters = 5
-    const seconds = 3
-    const waiting = Array.from({ length: waiters }, () =>
-      idempotency.begin({ key: 'k', fingerprint: 'x', waitMs: seconds * 1000 + 500 }),
-    )
-    for (const begun of await Promise.all(waiting)) expect(begun.state).toBe('in-progress')
-    // One before they wait, one when they listen, and then one a second.
-    const most = waiters * (2 + seconds)
-    expect(link.requests('EVALSHA') - before).toBeLessThanOrEqual(most)
-    await execution.complete(response)
-  })
-
-  test('I15: opens one connection more when somebody waits, and closes it with the store', async () => {
-    const client = new Redis(inject('redisPort'), '127.0.0.1', { connectionName: prefix })
-    const store = redisStore(client, { prefix })
-    const idempotency = createIdempotency({ store, timeoutMs: 10_000 })
-    const execution = await begin(idempotency, 'k')
-    const channel = `${prefix}:idempotency:{:k}`
-    const listeners = async () => Number((await direct.pubsub('NUMSUB', channel))[1])
-    expect(await listeners()).toBe(0)
-    const waiting = [1, 2, 3].map(() =>
-      idempotency.begin({ key: 'k', fingerprint: 'x', waitMs: 20_000 }),
-    )
-    await eventually(async () => (await listeners()) === 1)
-    await execution.complete(response)
-    for (const begun of await Promise.all(waiting))
-      expect(begun).toEqual({ state: 'replay', response })
-    await eventually(async () => (await listeners()) === 0)
-    const connections = async () => {
-      const list = String(await direct.client('LIST'))
-      return list.split('\n').filter((line) => line.includes(`name=${prefix}`)).length
-    }
-    expect(await connections()).toBe(2)
-    await store.close()
-    await eventually(async () => (await connections()) === 1)
-    expect(client.status).toBe('ready')
-    client.disconnect()
-  })
-})
-
-describe('a Cluster', () => {
-  test('I15: hears news on sharded channels, and lists what is unknown slot by slot', async () => {
-    await using cluster = await RedisCluster.start()
-    const client = new Cluster(cluster.addresses)
-    const store = redisStore(client, { prefix })
-    const idempotency = createIdempotency({ store, timeoutMs: 10_000 })
-    const execution = await begin(idempotency, 'k')
-    const waiting = idempotency.begin({ key: 'k', fingerprint: 'x', waitMs: 20_000 })
-    const channel = `${prefix}:idempotency:{:k}`
-    const owner = await cluster.ownerOf(await cluster.slotOf(channel))
-    const listeners = async () =>
-      ((await owner.command('PUBSUB', 'SHARDNUMSUB', channel)) as unknown[])[1]
-    await eventually(async () => (await listeners()) === 1)
-    await execution.complete(response)
-    expect(await waiting).toEqual({ state: 'replay', response })
-
-    const keys = Array.from({ length: 20 }, (_, index) => `lost ${index}`)
-    for (const key of keys) await (await begin(idempotency, key)).abandon()
-    expect((await unknownKeys(idempotency)).sort()).toEqual([...keys].sort())
-    await store.close()
-    client.disconnect()
-  })
-
-  test('I1: serves a client that does not know that it is one', async () => {
-    await using cluster = await RedisCluster.start({ masters: 1 })
-    const client = new Redis(cluster.nodes[0]?.port ?? 0, '127.0.0.1')
-    const idempotency = on(client)
-    await (await begin(idempotency, 'k')).complete(response)
-    expect(await idempotency.begin({ key: 'k', fingerprint: 'x' })).toMatchObject({
-      state: 'replay',
-    })
-    await (await begin(idempotency, 'lost')).abandon()
-    expect(await unknownKeys(idempotency)).toEqual(['lost'])
-    client.disconnect()
-  })
-
-  test('I11: keeps a claim through the migration of its slot', async () => {
-    await using cluster = await RedisCluster.start()
-    const client = new Cluster(cluster.addresses)
-    const idempotency = on(client)
-    const execution = await begin(idempotency, 'k')
-    const lost = await begin(idempotency, 'k2')
-    const slot = await cluster.slotOf(`${prefix}:idempotency:{:k}`)
-    const from = await cluster.ownerOf(slot)
-    const to = cluster.nodes.find((node) => node !== from)
-    if (!to) throw new Error('a cluster of one')
-    const migration = await cluster.migrateSlot(slot, from, to)
-    await migration.moveKeys()
-    await migration.finish()
-    expect(await execution.complete(response)).toBe('settled')
-    await lost.abandon()
-    expect(await unknownKeys(idempotency)).toEqual(['k2'])
-    client.disconnect()
-  })
-})
-
-function on(client: unknown): Idempotency {
-  return createIdempotency({
-    store: redisStore(client as RedisClient, { prefix }),
-    timeoutMs: 10_000,
-  })
-}
-
-async function begin(idempotency: Idempotency, key: string, scope?: string): Promise<Execution> {
-  const named = scope === undefined ? { key } : { key, scope }
-  const begun = await idempotency.begin({ ...named, fingerprint: 'x' })
-  if (begun.state !== 'started') throw new Error(`${key} is ${begun.state}`)
-  return begun.execution
-}
-
-async function unknownKeys(idempotency: Idempotency): Promise<string[]> {
-  const keys: string[] = []
-  for await (const { key } of idempotency.unknown()) keys.push(key)
-  return keys
-}
 
 async function keysNow(): Promise<string[]> {
   return direct.keys(`${prefix}:idempotency:*`)
