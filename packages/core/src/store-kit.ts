@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 
+export { backoffOf, backoffRule } from './delay/backoff.ts'
 export { emit } from './events.ts'
 export {
   decodeResponse,

@@ -1,7 +1,7 @@
+export type { Backoff } from '@sluice/core'
 export { type CleanupOptions, cleanup } from './cleanup.ts'
 export { guardFence } from './fence/guard-fence.ts'
 export { type MigrationSqlOptions, migrate, migrationSql } from './migrate.ts'
-export type { Backoff } from './outbox/backoff.ts'
 export type { DeadMessage, NewMessage, OutboxMessage } from './outbox/message.ts'
 export {
   type Outbox,

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../errors.ts'
-import { checkOptions, duration } from '../options.ts'
+import { callback, checkOptions, duration, either, type Rule } from '../options.ts'
 
 /** Pauses that double with every attempt, with full jitter: anything from 0 to the pause, so that those who failed together do not come back together. */
 export interface ExponentialBackoff {
@@ -9,21 +9,27 @@ export interface ExponentialBackoff {
   readonly maxMs?: number | undefined
 }
 
-/** How long a task waits after attempt 1, 2, … failed: a function, which adds jitter itself, or doubling pauses. */
+/** How long a task or a message waits after attempt 1, 2, … failed: a function, which adds jitter itself, or doubling pauses. */
 export type Backoff = ((attempt: number) => number) | ExponentialBackoff
 
+/** What an option `backoff` may be; {@link backoffOf} looks closer. */
+export const backoffRule: Rule = either(callback, {
+  expected: '{ baseMs, maxMs }',
+  accepts: (value) => typeof value === 'object' && value !== null,
+})
+
 /**
- * The pause after each attempt.
+ * The pause after each attempt; `owner` is whose option it is.
  *
  * @throws ConfigurationError (`configuration`)
  */
-export function backoffOf(backoff: Backoff): (attempt: number) => number {
-  return typeof backoff === 'function' ? own(backoff) : exponential(backoff)
+export function backoffOf(owner: string, backoff: Backoff): (attempt: number) => number {
+  return typeof backoff === 'function' ? own(owner, backoff) : exponential(owner, backoff)
 }
 
-/** A task must not get lost because the function that says when to retry it is wrong. */
-function own(backoff: (attempt: number) => number): (attempt: number) => number {
-  const fallback = exponential({})
+/** Nothing must get lost because the function that says when to retry it is wrong. */
+function own(owner: string, backoff: (attempt: number) => number): (attempt: number) => number {
+  const fallback = exponential(owner, {})
   return (attempt) => {
     try {
       const pauseMs = Math.ceil(backoff(attempt))
@@ -33,8 +39,7 @@ function own(backoff: (attempt: number) => number): (attempt: number) => number 
   }
 }
 
-function exponential(options: ExponentialBackoff): (attempt: number) => number {
-  const owner = 'createDelayQueue'
+function exponential(owner: string, options: ExponentialBackoff): (attempt: number) => number {
   const { baseMs = 1000, maxMs = Math.max(baseMs, 300_000) } = checkOptions(owner, options, rules)
   if (maxMs < baseMs)
     throw new ConfigurationError(owner, 'backoff.maxMs', maxMs, `at least \`baseMs\` (${baseMs})`)

@@ -1,9 +1,7 @@
 import { processStore } from '../memory-store.ts'
 import {
-  callback,
   checkOptions,
   duration,
-  either,
   integer,
   MAX_AMOUNT,
   type Rule,
@@ -11,7 +9,7 @@ import {
   withDefaults,
 } from '../options.ts'
 import type { Store } from '../store.ts'
-import type { Backoff } from './backoff.ts'
+import { type Backoff, backoffRule } from './backoff.ts'
 import { StoredDelayQueue } from './stored-queue.ts'
 import type { DeadTask, QueueStats, TaskHandler } from './task.ts'
 import type { Worker, WorkOptions } from './worker.ts'
@@ -120,10 +118,7 @@ const rules: Readonly<Record<keyof DelayQueueOptions, Rule>> = {
   },
   visibilityMs: duration(100),
   maxAttempts: integer(1, 1_000_000),
-  backoff: either(callback, {
-    expected: '{ baseMs, maxMs }',
-    accepts: (value) => typeof value === 'object' && value !== null,
-  }),
+  backoff: backoffRule,
   maxPending: integer(1, MAX_AMOUNT),
   maxPayloadBytes: integer(1, 1_048_576),
   sweepMs: duration(10),

@@ -34,7 +34,7 @@ export class StoredDelayQueue<T> implements DelayQueue<T> {
     this.name = settings.name
     this.#store = new GuardedPort(store, 'delay', settings.timeoutMs)
     this.#settings = settings
-    this.#backoffMs = backoffOf(settings.backoff)
+    this.#backoffMs = backoffOf('createDelayQueue', settings.backoff)
     this.dead = new StoredDeadTasks<T>(this.#store, settings.name)
   }
 

@@ -2,9 +2,11 @@ import { describe, expect, test, vi } from 'vitest'
 import { type Backoff, backoffOf } from '../../src/delay/backoff.ts'
 import { ConfigurationError } from '../../src/index.ts'
 
+const OWNER = 'createDelayQueue'
+
 function longest(backoff: Backoff, attempt: number): number {
   vi.spyOn(Math, 'random').mockReturnValueOnce(1 - 2 ** -53)
-  return backoffOf(backoff)(attempt)
+  return backoffOf(OWNER, backoff)(attempt)
 }
 
 describe('a backoff', () => {
@@ -19,16 +21,17 @@ describe('a backoff', () => {
       100, 200, 400, 500, 500,
     ])
     expect(longest({ baseMs: 600_000 }, 3)).toBe(600_000)
-    for (const attempt of [5, 5000]) expect(backoffOf({ baseMs: 0, maxMs: 9 })(attempt)).toBe(0)
+    for (const attempt of [5, 5000])
+      expect(backoffOf(OWNER, { baseMs: 0, maxMs: 9 })(attempt)).toBe(0)
   })
 
   test('D6: has full jitter: anything from 0 on', () => {
-    const pauses = Array.from({ length: 2000 }, () => backoffOf({ baseMs: 9 })(1))
+    const pauses = Array.from({ length: 2000 }, () => backoffOf(OWNER, { baseMs: 9 })(1))
     expect([...new Set(pauses)].sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
   test('D6: is what a function says, in whole milliseconds', () => {
-    const backoff = backoffOf((attempt) => attempt * 1.5)
+    const backoff = backoffOf(OWNER, (attempt) => attempt * 1.5)
     expect([1, 2, 3].map(backoff)).toEqual([2, 3, 5])
   })
 
@@ -53,7 +56,7 @@ describe('a backoff', () => {
     [{ baseMs: 10, maxMs: 5 }, 'backoff.maxMs'],
     [{ base: 10 } as object, 'base'],
   ])('refuses %j', (options, option) => {
-    expect(() => backoffOf(options)).toThrow(ConfigurationError)
-    expect(() => backoffOf(options)).toThrow(expect.objectContaining({ option }))
+    expect(() => backoffOf(OWNER, options)).toThrow(ConfigurationError)
+    expect(() => backoffOf(OWNER, options)).toThrow(expect.objectContaining({ option }))
   })
 })

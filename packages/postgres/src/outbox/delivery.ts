@@ -1,5 +1,4 @@
 import { emit, Renewal, retryUntil } from '@sluice/core/store-kit'
-import { type Backoff, delayAfter } from './backoff.ts'
 import type { OutboxMessage } from './message.ts'
 import type { OutboxTable } from './table.ts'
 
@@ -8,7 +7,8 @@ export interface Carrier {
   readonly table: OutboxTable
   readonly publish: (message: OutboxMessage, signal: AbortSignal) => unknown
   readonly maxAttempts: number
-  readonly backoff: Backoff
+  /** How long to wait after attempt 1, 2, … failed. */
+  readonly backoffMs: (attempt: number) => number
   readonly leaseMs: number
   readonly maxRunMs: number
 }
@@ -90,14 +90,14 @@ async function note(
 }
 
 async function fail(
-  { table, maxAttempts, backoff, leaseMs }: Carrier,
+  { table, maxAttempts, backoffMs, leaseMs }: Carrier,
   { message, token, startedAt }: Claimed,
   error: unknown,
 ): Promise<undefined> {
   const { id, attempt } = message
   const dead = attempt >= maxAttempts
   emit('sluice:outbox', () => ({ type: 'publish-failed', id, attempt, dead, error }))
-  const dueInMs = dead ? 0 : delayAfter(attempt, backoff)
+  const dueInMs = dead ? 0 : backoffMs(attempt)
   const how = { error, dead, dueInMs, attempts: Math.min(attempt, maxAttempts) }
   const note = () => table.fail(message, token, how)
   await note().catch(() => retryUntil(startedAt + leaseMs, note))

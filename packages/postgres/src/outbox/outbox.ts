@@ -1,5 +1,7 @@
-import { ConfigurationError } from '@sluice/core'
+import { type Backoff, ConfigurationError } from '@sluice/core'
 import {
+  backoffOf,
+  backoffRule,
   callback,
   checkOptions,
   duration,
@@ -13,7 +15,6 @@ import { batchSizeRule, DEFAULT_BATCH_SIZE, inBatches } from '../cleanup.ts'
 import type { PostgresPool, Queryable } from '../pool.ts'
 import { checkPool } from '../postgres-store.ts'
 import { type SchemaOptions, schemaRule } from '../statements.ts'
-import { type Backoff, backoffRule, defaultBackoff } from './backoff.ts'
 import type { DeadMessage, NewMessage, OutboxMessage } from './message.ts'
 import { PollingRelay, type Relay } from './relay.ts'
 import { OutboxTable } from './table.ts'
@@ -35,7 +36,7 @@ export interface OutboxOptions extends SchemaOptions {
   readonly publish: Publish | QueueLike
   /** After so many failures a message is dead: an integer from 1 to 1000; default 10. */
   readonly maxAttempts?: number | undefined
-  /** How long to wait between attempts; default `{ baseMs: 1000, maxMs: 300_000 }`. */
+  /** How long to wait between attempts; default doubling pauses of at most 1 s, 2 s, … 5 min, with full jitter. */
   readonly backoff?: Backoff | undefined
 }
 
@@ -103,7 +104,8 @@ export interface Outbox {
 export function outbox(pool: PostgresPool, options: OutboxOptions): Outbox {
   const checked = withDefaults(checkOptions('outbox', options, rules), defaults)
   checkPool('outbox', pool)
-  const { publish, maxAttempts, backoff, schema } = checked
+  const { publish, maxAttempts, schema } = checked
+  const backoffMs = backoffOf('outbox', checked.backoff)
   const table = new OutboxTable(pool, schema)
   return {
     add: (client, message) => table.add(client, message),
@@ -114,7 +116,7 @@ export function outbox(pool: PostgresPool, options: OutboxOptions): Outbox {
       )
       const lease = { leaseMs, maxRunMs }
       return new PollingRelay(
-        { table, publish: publisher(publish), maxAttempts, backoff, ...lease },
+        { table, publish: publisher(publish), maxAttempts, backoffMs, ...lease },
         pace,
       )
     },
@@ -168,6 +170,6 @@ const relayRules: Readonly<Record<keyof RelayOptions, Rule>> = {
 
 const cleanupRules = { olderThanMs: required(duration(0)), batchSize: batchSizeRule }
 
-const defaults = { schema: 'sluice', maxAttempts: 10, backoff: defaultBackoff as Backoff }
+const defaults = { schema: 'sluice', maxAttempts: 10, backoff: {} as Backoff }
 
 const relayDefaults = { concurrency: 10, pollMs: 500, leaseMs: 30_000, maxRunMs: 300_000 }
