@@ -8,6 +8,7 @@ import { NativeRelease } from './native-release.ts'
 import { type RedisLockKeys, redisLockKeys } from './redis-keys.ts'
 import { replicas } from './redis-replicas.ts'
 import { decodeAcquire, decodeHolder, decodePass } from './redis-replies.ts'
+import { RedisTurns } from './redis-turns.ts'
 import type {
   AcquireReply,
   LockClaim,
@@ -18,7 +19,6 @@ import type {
   PassReply,
   Place,
 } from './store.ts'
-import { Turns } from './turns.ts'
 
 /** Keeps leases in Redis: one script a change, and a message to the one whose turn it is. */
 export class RedisLockStore implements LockStore {
@@ -27,7 +27,7 @@ export class RedisLockStore implements LockStore {
   readonly replicated?: NonNullable<LockStore['replicated']>
   readonly #redis: RedisPort
   readonly #prefix: string
-  readonly #turns: Turns
+  readonly #turns: RedisTurns
   readonly #native: NativeRelease
   /** One hash slot a script: a cluster, or what turned out to be one behind a proxy. */
   #oneSlot: boolean
@@ -36,7 +36,7 @@ export class RedisLockStore implements LockStore {
   constructor(redis: RedisPort, messages: Messages, prefix: string) {
     this.#redis = redis
     this.#prefix = `${prefix}:lock:`
-    this.#turns = new Turns(messages)
+    this.#turns = new RedisTurns(messages)
     this.#native = new NativeRelease(redis, `${prefix}:probe:`)
     this.#oneSlot = redis.cluster
     if (redis.oneConnection)

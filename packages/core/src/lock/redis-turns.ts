@@ -1,7 +1,7 @@
 import type { Listening, Messages } from '../redis/messages.ts'
 
 /** Hears on a channel whose turn it is, for any number of locks. */
-export class Turns {
+export class RedisTurns {
   readonly #messages: Messages
   readonly #channels = new Map<string, Channel>()
   #idle: string | undefined
